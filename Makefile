@@ -1,0 +1,82 @@
+# Two commands matter: `make demo` and `make test`. Each builds what it needs into .venv and
+# is quick the second time. Written for GNU make 4.3, python3 >= 3.11 with venv, and pip.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+PYTHON ?= python3
+
+.PHONY: help
+help:  ## Print this list.
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# ---------------------------------------------------------------- environment
+
+.PHONY: venv
+venv: $(STAMP)  ## Build .venv with everything the other targets need.
+
+# Only pyproject.toml and constraints.txt can make the environment stale: the three packages
+# are installed editable.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "pdwire needs Python 3.11 or newer; $(PYTHON) is" \
+	         "$$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	    echo "$(PYTHON) cannot build virtual environments. Debian: apt install python3-venv" >&2; \
+	    rm -rf $(VENV); exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+# ---------------------------------------------------------------- the main job
+
+.PHONY: demo
+demo: $(STAMP)  ## Generate codecs, run a real SGLang release, decode what it sends.
+	$(BIN)/pdwire demo
+
+.PHONY: test
+test: lint types contracts check pytest  ## Lint, types, import contracts, generated code, tests.
+
+.PHONY: lint
+lint: $(STAMP)  ## Ruff: rules and format.
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+.PHONY: types
+types: $(STAMP)  ## Mypy, strict, over everything.
+	$(BIN)/mypy
+
+.PHONY: contracts
+contracts: $(STAMP)  ## Import contracts: who may import whom.
+	$(BIN)/lint-imports
+
+.PHONY: check
+check: $(STAMP)  ## Does the generated code say what the spec says?
+	$(BIN)/pdwire generate --check
+
+.PHONY: pytest
+pytest: $(STAMP)  ## The tests alone.
+	$(BIN)/pytest
+
+.PHONY: generate
+generate: $(STAMP)  ## Spec -> codecs, reference pages, vectors.
+	$(BIN)/pdwire generate
+
+.PHONY: verify
+verify: $(STAMP)  ## The full live proof: every release, backend and message. Minutes.
+	$(BIN)/pdwire verify
+
+.PHONY: bench
+bench: $(STAMP)  ## Codecs side by side with the real release, construct and msgspec.
+	$(BIN)/pdwire bench codec
+
+.PHONY: clean
+clean:  ## Remove .venv and every cache of the tools.
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \
+	    .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
