@@ -33,6 +33,28 @@ $(STAMP): pyproject.toml constraints.txt
 	    --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
+# Engines move real KV bytes; codecs, command line and proofs need none of them.
+.PHONY: engines
+engines: $(VENV)/.engines  ## Add the Mooncake and NIXL engines (CPU builds) and torch to .venv.
+
+$(VENV)/.engines: $(STAMP)
+	@$(MAKE) libibverbs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    --constraint constraints.txt --editable '.[dev,mooncake,nixl,torch]'
+	@touch $@
+
+# Mooncake's wheel links Debian's libibverbs1. Where the account may, apt installs it.
+.PHONY: libibverbs
+libibverbs: $(STAMP)
+	@if $(BIN)/python -c 'import ctypes; ctypes.CDLL("libibverbs.so.1")' 2>/dev/null; then exit 0; \
+	elif ! command -v apt-get >/dev/null; then as=false; \
+	elif [ "$$(id -u)" = 0 ]; then as=env; \
+	elif sudo -n true 2>/dev/null; then as='sudo -n'; else as=false; fi; \
+	$$as apt-get install -y -qq libibverbs1 >/dev/null 2>&1 \
+	    || { $$as apt-get update -qq && $$as apt-get install -y -qq libibverbs1 >/dev/null; } \
+	    || { echo "The Mooncake engine needs the system package libibverbs1 (Debian: as root," \
+	              "apt-get install libibverbs1), then run make again." >&2; exit 1; }
+
 # ---------------------------------------------------------------- the main job
 
 .PHONY: demo

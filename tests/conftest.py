@@ -2,7 +2,8 @@
 
 ``HYPOTHESIS_PROFILE`` picks one of ``dev`` (default: quick, remembers failures), ``ci`` (the
 same on every machine with the same seed, prints how to replay) and ``nightly`` (long).
-pytest-randomly shuffles the order and prints its seed; ``pytest --randomly-seed=N``.
+pytest-randomly shuffles the order and prints its seed;
+``pytest --randomly-seed=N`` replays it.
 """
 
 from __future__ import annotations
