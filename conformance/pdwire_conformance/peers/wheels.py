@@ -177,6 +177,9 @@ def _run_pip(command: list[str], deadline_s: float) -> str:
         )
     except subprocess.TimeoutExpired as error:
         raise PeerUnavailable(f"pip took longer than {deadline_s:g} s") from error
+    if "Retrying" in done.stderr and "No matching distribution" in done.stderr:
+        # pip blames the name when it never saw an index page at all.
+        return "the package index cannot be reached"
     lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
     return (lines or ["pip said nothing"])[-1].removeprefix("ERROR: ")[:300]
 

@@ -1,0 +1,279 @@
+"""Talk to one release: :class:`Peer` starts its runner and asks it.
+
+Rules:
+
+* Every request has a deadline; a peer that misses one is ended and unusable from then
+  on (:class:`~.errors.PeerUnavailable`), because its next line could answer anything.
+* A failure of the release's own code is :class:`~.errors.PeerError`; a failure on our
+  side is :class:`~.errors.RunnerError`. They never pass for each other.
+* The runner is a child of ours, ended by its own process id when the peer is closed.
+
+::
+
+    with Peer("0.5.19") as peer:
+        frames = peer.encode("mooncake", "TransferInfo", values)
+        values = peer.decode("mooncake", "TransferInfo", frames)
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from .errors import PeerError, PeerUnavailable, RunnerError
+from .wheels import fetch
+
+Values = dict[str, Any]
+Request = Mapping[str, Any]
+
+_STEP_BYTES = 1 << 16
+
+
+class Peer:
+    """One real release in a process of its own.
+
+    ``command`` replaces the runner's command line (tests of this class use it); deadlines
+    are in seconds. Raises :class:`PeerUnavailable` when the release cannot be had or does
+    not say hello in time.
+    """
+
+    def __init__(
+        self,
+        release: str,
+        *,
+        start_deadline_s: float = 60.0,
+        request_deadline_s: float = 60.0,
+        command: Sequence[str] | None = None,
+    ) -> None:
+        self.release = release
+        self._deadline_s = request_deadline_s
+        self._start_deadline_s = start_deadline_s
+        self._command = list(command) if command is not None else _runner_command(release)
+        self._custom = command is not None
+        self._ids = itertools.count(1)
+        self._buffer = bytearray()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stderr: IO[bytes] | None = None
+        self._hello: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        if not self._custom:
+            fetch(self.release)
+        self._stderr = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            env=_environment(),
+        )
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            os.set_blocking(pipe.fileno(), False)
+        try:
+            self._hello = self._ask({"op": "hello"}, self._start_deadline_s)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def hello(self) -> dict[str, Any]:
+        """What the runner said of itself: backends, and what is unavailable and why."""
+        return self._hello
+
+    def encode(self, backend: str, message: str, values: Values) -> list[bytes]:
+        """The whole multipart that the release sends for these values."""
+        request = {"op": "encode", "backend": backend, "message": message, "values": values}
+        return _frames(self._ask(request))
+
+    def decode(self, backend: str, message: str, frames: Sequence[bytes]) -> Values:
+        """The values that the release's decoder makes of a whole multipart."""
+        request = {"op": "decode", "backend": backend, "message": message}
+        answer = self._ask(request | {"frames": [bytes(frame).hex() for frame in frames]})
+        values: Values = answer["values"]
+        return values
+
+    def batch(self, items: Sequence[Request]) -> list[list[bytes] | Values | PeerError]:
+        """Answers to many encode and decode requests, in order.
+
+        An item that the release refuses is a :class:`PeerError` in its place; a fault of
+        ours raises :class:`RunnerError`. Frames in a request may be bytes.
+        """
+        answer = self._ask({"op": "batch", "items": [_json_ready(item) for item in items]})
+        return [_item(reply) for reply in answer["items"]]
+
+    def bench(
+        self,
+        backend: str,
+        message: str,
+        *,
+        number: int,
+        values: Values | None = None,
+        frames: Sequence[bytes] | None = None,
+    ) -> float:
+        """Seconds that the release's own code takes for ``number`` calls.
+
+        Give ``frames`` to time its decoder, ``values`` to time its encoder.
+        """
+        request: dict[str, Any] = {"op": "bench", "backend": backend, "message": message}
+        given = {"values": values} if frames is None else {"frames": frames}
+        return float(self._ask(_json_ready(request | given | {"number": number}))["seconds"])
+
+    def close(self) -> None:
+        """End the runner, by its own process id, and wait for it."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    _close_quietly(pipe)
+        if self._stderr is not None:
+            self._stderr.close()
+            self._stderr = None
+
+    def _ask(self, request: Request, deadline_s: float | None = None) -> dict[str, Any]:
+        number = next(self._ids)
+        line = json.dumps({**request, "id": number}, separators=(",", ":")).encode() + b"\n"
+        limit = self._deadline_s if deadline_s is None else deadline_s
+        try:
+            answer = json.loads(self._exchange(line, limit))
+        except ValueError as error:
+            raise self._lost(f"said no JSON: {error}") from error
+        if not isinstance(answer, dict) or answer.get("id") not in (number, None):
+            raise self._lost(f"answered another request than {number}")
+        return _checked(answer)
+
+    def _exchange(self, line: bytes, limit_s: float) -> bytes:
+        """Write one line and read one, both within the limit."""
+        process = self._process
+        if process is None:
+            raise PeerUnavailable(f"the peer {self.release} is not running")
+        assert process.stdin is not None and process.stdout is not None
+        ends = time.monotonic() + limit_s
+        rest = memoryview(line)
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            selector.register(process.stdin, selectors.EVENT_WRITE)
+            while (reply := self._line()) is None:
+                ready = selector.select(max(0.0, ends - time.monotonic()))
+                if not ready:
+                    raise self._lost(f"gave no answer within {limit_s:g} s")
+                for key, _ in ready:
+                    if key.fileobj is process.stdin:
+                        rest = rest[self._write(rest) :]
+                        if not rest:
+                            selector.unregister(process.stdin)
+                    else:
+                        self._read()
+        return reply
+
+    def _write(self, rest: memoryview) -> int:
+        assert self._process is not None and self._process.stdin is not None
+        try:
+            return os.write(self._process.stdin.fileno(), rest[:_STEP_BYTES])
+        except BlockingIOError:
+            return 0
+        except BrokenPipeError:
+            # It may have said why on its output before it left: let the reader find out.
+            return len(rest)
+
+    def _read(self) -> None:
+        assert self._process is not None and self._process.stdout is not None
+        chunk = os.read(self._process.stdout.fileno(), _STEP_BYTES)
+        if not chunk:
+            raise self._lost("ended")
+        self._buffer += chunk
+
+    def _line(self) -> bytes | None:
+        end = self._buffer.find(b"\n")
+        if end < 0:
+            return None
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        return line
+
+    def _lost(self, what: str) -> PeerUnavailable:
+        said = _last_line(self._stderr)
+        self.close()
+        return PeerUnavailable(f"the peer {self.release} {what}" + (f" ({said})" if said else ""))
+
+
+def _runner_command(release: str) -> list[str]:
+    return [sys.executable, "-m", f"{__package__}.runner", "--release", release]
+
+
+def _environment() -> dict[str, str]:
+    """Ours without the settings that would change a release's behaviour, and our path."""
+    settings = ("SGLANG_", "SGL_", "MC_", "MOONCAKE_", "ASCEND_")
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(settings)}
+    ours = str(Path(__file__).resolve().parents[2])
+    kept["PYTHONPATH"] = os.pathsep.join(filter(None, (ours, kept.get("PYTHONPATH"))))
+    return kept
+
+
+def _json_ready(request: Request) -> dict[str, Any]:
+    ready = dict(request)
+    if "frames" in ready:
+        ready["frames"] = [
+            frame if isinstance(frame, str) else bytes(frame).hex() for frame in ready["frames"]
+        ]
+    return ready
+
+
+def _checked(answer: dict[str, Any]) -> dict[str, Any]:
+    if (error := answer.get("error")) is None:
+        return answer
+    if error["type"] == "PeerUnavailable":
+        raise PeerUnavailable(error["text"])
+    kind = PeerError if error["where"] == "peer" else RunnerError
+    raise kind(error["type"], error["text"])
+
+
+def _item(answer: dict[str, Any]) -> list[bytes] | Values | PeerError:
+    try:
+        checked = _checked(answer)
+    except PeerError as error:
+        return error
+    if "frames" in checked:
+        return _frames(checked)
+    values: Values = checked["values"]
+    return values
+
+
+def _frames(answer: Mapping[str, Any]) -> list[bytes]:
+    return [bytes.fromhex(frame) for frame in answer["frames"]]
+
+
+def _last_line(stderr: IO[bytes] | None) -> str:
+    if stderr is None or stderr.closed:
+        return ""
+    size = stderr.seek(0, os.SEEK_END)
+    stderr.seek(max(0, size - 4096))
+    lines = stderr.read().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:300] if lines else ""
+
+
+def _close_quietly(pipe: IO[bytes]) -> None:
+    try:
+        pipe.close()
+    except BrokenPipeError:
+        return
