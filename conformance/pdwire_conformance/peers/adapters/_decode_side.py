@@ -6,26 +6,23 @@ Rules:
   receiver builds and sends in one function: it runs on a bare receiver whose connection
   is a socket that keeps what is sent.
 * An encoder derives some fields from others, or has no way to say a value at all. Such
-  values are refused by :class:`InexpressibleError` instead of being bent into others.
+  values are :class:`~..errors.InexpressibleError` instead of being bent into others.
 * A state list is flat in some releases: one component, or none.
 """
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pdwire_conformance.peers.backends import manager_class, receiver_class
+from pdwire_conformance.peers.errors import DroppedError, InexpressibleError
 from pdwire_conformance.peers.loader import LoadedRelease
-from pdwire_conformance.peers.standins import CaptureSocket, bare
+from pdwire_conformance.peers.standins import CaptureSocket, bare, sending
 
 Call = Callable[[], Sequence[bytes]]
-
-
-class InexpressibleError(ValueError):
-    """The release's own encoder never sends these values; the text says which and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +43,7 @@ class DecodeSide:
     """The decode side of one backend of one release."""
 
     peer: LoadedRelease
-    module: str
-    manager: str
-    receiver: str
+    backend: str
 
     def registration(self, **attributes: Any) -> Call:
         """A call that makes the real code build one registration."""
@@ -77,16 +72,16 @@ class DecodeSide:
         return _sending(socket, lambda: send(*given))
 
     def _manager(self, attributes: dict[str, Any]) -> Any:
-        return bare(self.peer.attribute(self.module, self.manager), **attributes)
+        return bare(manager_class(self.peer, self.backend), **attributes)
 
     def _receiver(self, manager: Any, *, is_dummy: bool) -> tuple[Any, CaptureSocket]:
         socket = CaptureSocket()
         receiver = bare(
-            self.peer.attribute(self.module, self.receiver),
+            receiver_class(self.peer, self.backend),
             kv_mgr=manager,
             bootstrap_infos=[{"is_dummy": is_dummy, "rank_ip": "127.0.0.1", "rank_port": 1}],
             bootstrap_room=None,
-            _connect_to_bootstrap_server=lambda info: (socket, contextlib.nullcontext()),
+            **sending(socket),
         )
         return receiver, socket
 
@@ -125,9 +120,9 @@ def _sending(socket: CaptureSocket, send: Callable[[], Any]) -> Call:
 
 
 def behind_guard(frames: Sequence[bytes], guard: bytes) -> list[bytes]:
-    """The frames that the release's loop passes on; ``ValueError`` without its guard."""
+    """The frames that the release's loop passes on; :class:`DroppedError` without its guard."""
     if not frames or frames[0] != guard:
-        raise ValueError(f"the first frame is not {guard!r}")
+        raise DroppedError(f"the first frame is not {guard!r}")
     return list(frames[1:])
 
 

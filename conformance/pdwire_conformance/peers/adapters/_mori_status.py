@@ -15,17 +15,20 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pdwire_conformance.peers.backends import receive_loop
+from pdwire_conformance.peers.errors import DroppedError
+from pdwire_conformance.peers.loader import LoadedRelease
 from pdwire_conformance.peers.registry import Decoder, Encoder, Frames, Values
 from pdwire_conformance.peers.standins import (
     CaptureSocket,
-    EndOfFeedError,
-    LoopThread,
+    Everything,
     StandIn,
     bare,
-    run_loop,
+    replaced,
+    sending,
 )
 
-from ._status_side import RANKS, DroppedError
+from ._status_side import RANKS
 
 _LOCALS = {
     "room": "bootstrap_room",
@@ -40,13 +43,8 @@ def notify_encoder(manager: type) -> Encoder:
 
     def prepare(values: Values) -> Callable[[], Sequence[bytes]]:
         socket = CaptureSocket()
-        sender = bare(
-            manager,
-            attn_tp_rank=values["prefill_rank"],
-            _connect=lambda *_, **__: socket,
-            _connect_threadsafe=lambda *_, **__: socket,
-            **RANKS,
-        )
+        rank = values["prefill_rank"]
+        sender = bare(manager, attn_tp_rank=rank, **RANKS, **sending(socket))
         target = StandIn(endpoint="127.0.0.1", dst_port=1)
 
         def call() -> Sequence[bytes]:
@@ -60,34 +58,11 @@ def notify_encoder(manager: type) -> Encoder:
     return Encoder(prepare=prepare)
 
 
-def loop_decoder(module: Any, manager: type) -> Decoder:
-    """The loop that ``_start_decode_thread`` starts, run on one message."""
-
-    def prepare(frames: Frames) -> Callable[[], Values]:
-        return lambda: _run(module, manager, frames)
-
-    return Decoder(prepare=prepare, read=lambda values: values)
-
-
-class _LocalsSocket:
-    """Yields one message; asked again, keeps the asking loop's locals and ends it."""
-
-    def __init__(self, frames: Frames) -> None:
-        self._frames: Frames | None = frames
-        self.locals: dict[str, Any] = {}
-
-    def recv_multipart(self) -> Frames:
-        if self._frames is None:
-            self.locals = dict(sys._getframe(1).f_locals)
-            raise EndOfFeedError
-        frames, self._frames = self._frames, None
-        return frames
-
-
 class _Journal:
     """A module's logger that keeps the exception it is told of."""
 
-    error: BaseException | None = None
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
 
     def exception(self, *_: Any, **__: Any) -> None:
         self.error = sys.exception()
@@ -98,32 +73,14 @@ class _Journal:
     info = warning = debug
 
 
-class _AnyRoom:
-    """Every room is known, so that the loop reads the whole message."""
-
-    def __contains__(self, room: object) -> bool:
-        return True
-
-
-def _run(module: Any, manager: type, frames: Frames) -> Values:
-    socket, journal = _LocalsSocket(frames), _Journal()
-    kept, module.logger = module.logger, journal
-    try:
-        run_loop(_loop(module, _receiver(manager, socket)))
-    finally:
-        module.logger = kept
-    if journal.error is not None:
-        raise journal.error
-    if _LOCALS["failure_reason"] not in socket.locals:
-        raise DroppedError("the release does not take this for a status message")
-    return {field: socket.locals[local] for field, local in _LOCALS.items()}
-
-
-def _receiver(manager: type, socket: _LocalsSocket) -> Any:
-    return bare(
-        manager,
-        server_socket=socket,
-        request_status=_AnyRoom(),
+def loop_decoder(peer: LoadedRelease) -> Decoder:
+    """The loop that ``_start_decode_thread`` starts."""
+    loop, manager = receive_loop(
+        peer,
+        "mori",
+        "decode",
+        # Every room is known and stays, so that the loop reads the whole message.
+        request_status=Everything(),
         prefill_response_tracker=defaultdict(set),
         required_prefill_response_num_table={},
         update_status=lambda *_: None,
@@ -131,15 +88,22 @@ def _receiver(manager: type, socket: _LocalsSocket) -> Any:
         _cleanup_room_tracking=lambda *_: None,
     )
 
+    def run(messages: Sequence[Frames]) -> dict[str, Any]:
+        journal = _Journal()
+        with replaced(manager._start_decode_thread, logger=journal):
+            seen = loop.run(messages)
+        if journal.error is not None:
+            raise journal.error
+        return seen
 
-def _loop(module: Any, receiver: Any) -> Callable[[], Any]:
-    """The target of the thread that the manager would start."""
-    started: list[LoopThread] = []
-    thread = type("Thread", (LoopThread,), {"started": started})
-    kept, module.threading = module.threading, StandIn(Thread=thread)
-    try:
-        receiver._start_decode_thread()
-    finally:
-        module.threading = kept
-    (only,) = started
-    return only.target
+    return Decoder(
+        prepare=lambda frames: lambda: run([frames]),
+        read=_read,
+        timed=lambda frames, number: lambda: run([frames] * number),
+    )
+
+
+def _read(seen: dict[str, Any]) -> Values:
+    if _LOCALS["failure_reason"] not in seen:
+        raise DroppedError("the loop does not take this for a status message")
+    return {field: seen[local] for field, local in _LOCALS.items()}

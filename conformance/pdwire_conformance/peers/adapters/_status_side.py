@@ -6,7 +6,8 @@ Rules:
   socket that keeps the frames.
 * A prefill rank is computed by the release from tensor, context and pipeline ranks: with
   one context and one pipeline rank it is the tensor rank.
-* A message that the release's parser drops without raising is a :class:`DroppedError`.
+* A message that the release's parser gives back as none of its own is
+  :class:`~..errors.DroppedError`.
 """
 
 from __future__ import annotations
@@ -14,15 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pdwire_conformance.peers.errors import DroppedError
 from pdwire_conformance.peers.registry import Decoder, Encoder, Frames, Values
 from pdwire_conformance.peers.standins import CaptureSocket, bare
 
 RANKS: dict[str, int] = {"pp_size": 1, "pp_rank": 0, "attn_cp_size": 1, "attn_cp_rank": 0}
 """A topology in which the tensor rank is the prefill rank."""
-
-
-class DroppedError(ValueError):
-    """The release's own code logged the message and went on without it."""
 
 
 def status_encoder(manager: type) -> Encoder:

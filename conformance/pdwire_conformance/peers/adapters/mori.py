@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pdwire_conformance.peers.errors import InexpressibleError
 from pdwire_conformance.peers.loader import LoadedRelease
 from pdwire_conformance.peers.registry import Decoder, Encoder, Frames, Values, decodes, encodes
 from pdwire_conformance.peers.standins import StandIn
@@ -24,7 +25,6 @@ from pdwire_conformance.peers.values import i32, octets
 from ._decode_side import (
     Call,
     DecodeSide,
-    InexpressibleError,
     Request,
     as_components,
     behind_guard,
@@ -109,7 +109,7 @@ def decode_status(peer: LoadedRelease) -> Decoder:
     manager = peer.attribute(_MODULE, "MoriKVManager")
     if hasattr(manager, "parse_kv_status_message"):
         return status_decoder(manager)
-    return loop_decoder(peer.module(_MODULE), manager)
+    return loop_decoder(peer)
 
 
 def _is_flat(module: Any) -> bool:
@@ -118,7 +118,7 @@ def _is_flat(module: Any) -> bool:
 
 
 def _decode_side(peer: LoadedRelease) -> DecodeSide:
-    return DecodeSide(peer=peer, module=_MODULE, manager="MoriKVManager", receiver="MoriKVReceiver")
+    return DecodeSide(peer=peer, backend="mori")
 
 
 def _decoder(peer: LoadedRelease, name: str, read: Any) -> Decoder:

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from pdwire_conformance.peers.errors import Unavailable
+from pdwire_conformance.peers.errors import InexpressibleError, Unavailable
 from pdwire_conformance.peers.loader import LoadedRelease
 from pdwire_conformance.peers.registry import Decoder, Encoder, Frames, Values, decodes, encodes
 from pdwire_conformance.peers.standins import StandIn
@@ -23,7 +23,6 @@ from pdwire_conformance.peers.values import i32, octets
 from ._decode_side import (
     Call,
     DecodeSide,
-    InexpressibleError,
     Request,
     as_components,
     behind_guard,
@@ -106,7 +105,7 @@ def _tagged_manager(peer: LoadedRelease) -> Any:
 
 
 def _decode_side(peer: LoadedRelease) -> DecodeSide:
-    return DecodeSide(peer=peer, module=_MODULE, manager="NixlKVManager", receiver="NixlKVReceiver")
+    return DecodeSide(peer=peer, backend="nixl")
 
 
 def _decoder(peer: LoadedRelease, name: str, read: Any) -> Decoder:
