@@ -1,0 +1,147 @@
+"""A protocol directory to a checked :class:`~pdwire_codegen.model.Spec`, or all its faults.
+
+Rules: nothing stops at the first fault. A file that cannot be read as TOML is left out
+and the others are still checked; a message with faults is not built and the others are
+still compared with the lock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pdwire_codegen.build import build_backends, build_message
+from pdwire_codegen.diagnostics import Fault, SpecError
+from pdwire_codegen.draft import Draft, DraftConcepts, DraftMessage, DraftProtocol
+from pdwire_codegen.lock_file import Lock, parse_lock
+from pdwire_codegen.model import Message, Spec
+from pdwire_codegen.reader.message import read_message
+from pdwire_codegen.reader.protocol import read_concepts, read_protocol
+from pdwire_codegen.rules import RULES
+from pdwire_codegen.rules.lock import lock_faults
+from pdwire_codegen.tables import Sink
+from pdwire_codegen.toml_lines import Document, TomlError, parse
+
+LOCK_NAME = "released.lock"
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What was read so far; ``whole`` falls when a file could not be read at all."""
+
+    protocol: Path
+    sink: Sink = field(default_factory=Sink)
+    whole: bool = True
+
+    def shown(self, path: Path) -> str:
+        return f"{self.protocol.name}/{path.relative_to(self.protocol).as_posix()}"
+
+    def fault(self, path: Path, line: int, rule: str, message: str, hint: str = "") -> None:
+        shown = self.shown(path)
+        found = Fault(file=shown, line=line, rule=rule, message=message, hint=hint)
+        self.sink.faults.append(found)
+
+    def document(self, path: Path) -> Document | None:
+        """The parsed file, or ``None`` with a fault."""
+        try:
+            return parse(self.shown(path), path.read_bytes().decode().replace("\r\n", "\n"))
+        except TomlError as error:
+            self.fault(path, error.line, "toml-syntax", str(error))
+        except UnicodeDecodeError as error:
+            line = error.object[: error.start].count(b"\n") + 1
+            self.fault(path, line, "toml-syntax", "the file is not UTF-8")
+        except OSError as error:
+            self.fault(path, 1, "stray-file", f"cannot be read: {error.strerror}")
+        self.whole = False
+        return None
+
+
+def load(protocol: Path, *, allow_unlocked: bool = False) -> Spec:
+    """The checked spec of a protocol directory.
+
+    ``allow_unlocked`` accepts layouts that ``released.lock`` does not have yet. Raises
+    :class:`SpecError` with every fault there is.
+    """
+    reading = _Reading(protocol=protocol)
+    draft = _read(reading)
+    faults = reading.sink.faults
+    if draft is None:
+        raise SpecError(faults)
+    # With a file missing, rules that count uses over all files would accuse the others.
+    for rule in RULES:
+        if reading.whole or rule.id != "unused-concept":
+            faults += rule.faults(draft)
+    messages, broken = _built(draft, faults)
+    faults += lock_faults(draft.lock, messages, broken=broken, new_allowed=allow_unlocked)
+    if faults:
+        raise SpecError(faults)
+    return Spec(
+        releases=draft.protocol.releases,
+        backends=build_backends(draft.protocol),
+        concepts=draft.concepts.docs,
+        messages=messages,
+    )
+
+
+def _read(reading: _Reading) -> Draft | None:
+    """All files as a draft; ``None`` without a readable ``protocol.toml``."""
+    protocol = reading.protocol
+    top = _root_file(reading, "protocol.toml")
+    words = _root_file(reading, "concepts.toml")
+    messages = tuple(_messages(reading))
+    lock = _lock(reading)
+    if top is None or words is None:
+        return None
+    return Draft(
+        root=protocol,
+        protocol=read_protocol(top, reading.sink),
+        concepts=read_concepts(words, reading.sink),
+        messages=messages,
+        lock=lock,
+    )
+
+
+def _root_file(reading: _Reading, name: str) -> Document | None:
+    path = reading.protocol / name
+    if not path.is_file():
+        reading.fault(path, 1, "stray-file", f"there is no {name}", "every protocol has one")
+        return None
+    return reading.document(path)
+
+
+def _messages(reading: _Reading) -> list[DraftMessage]:
+    """Every message file, in the order of groups and names."""
+    messages: list[DraftMessage] = []
+    for path in sorted(reading.protocol.rglob("*.toml")):
+        place = path.relative_to(reading.protocol).parts
+        if place in (("protocol.toml",), ("concepts.toml",)):
+            continue
+        if len(place) != 2:
+            hint = "message files are protocol/<group>/<message>.toml"
+            reading.fault(path, 1, "stray-file", "this is no place for a message file", hint)
+            continue
+        document = reading.document(path)
+        if document is not None:
+            messages.append(read_message(document, place[0], path.stem, reading.sink))
+    return messages
+
+
+def _lock(reading: _Reading) -> Lock:
+    path = reading.protocol / LOCK_NAME
+    shown = reading.shown(path)
+    if not path.is_file():
+        return Lock(file=shown)
+    lock, faults = parse_lock(shown, path.read_text(encoding="utf-8", errors="replace"))
+    reading.sink.faults += faults
+    return lock
+
+
+def _built(draft: Draft, faults: list[Fault]) -> tuple[tuple[Message, ...], list[str]]:
+    """Messages of files without faults, and ``group/name`` of the others."""
+    bad = {fault.file for fault in faults}
+    roots = {draft.protocol.document.file, draft.concepts.document.file}
+    if bad & roots:
+        return (), [f"{item.group}/{item.name}" for item in draft.messages]
+    clean = [item for item in draft.messages if item.document.file not in bad]
+    broken = [f"{item.group}/{item.name}" for item in draft.messages if item not in clean]
+    return tuple(build_message(draft, item) for item in clean), broken

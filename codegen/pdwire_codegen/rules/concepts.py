@@ -1,0 +1,72 @@
+"""Rules of concepts: one meaning, one kind of value, one unit, whoever sends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pdwire_codegen.diagnostics import did_you_mean
+from pdwire_codegen.draft import Draft, DraftField, DraftMessage
+from pdwire_codegen.kinds import kind_of
+from pdwire_codegen.rules.rule import Finding, Rule, at, each_message
+
+
+def unknown_concept(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+    """Concepts are those of concepts.toml."""
+    for field in (*message.fields, *message.derived):
+        if field.concept is not None and field.concept not in draft.concepts.docs:
+            path = (*field.path, "concept")
+            hint = did_you_mean(field.concept, draft.concepts.docs)
+            yield at(message.document, path, f"unknown concept {field.concept!r}", hint)
+
+
+def _uses(draft: Draft) -> Iterator[tuple[DraftMessage, DraftField]]:
+    for message in draft.messages:
+        for field in (*message.fields, *message.derived):
+            if field.concept is not None:
+                yield message, field
+
+
+def concept_type(draft: Draft) -> Iterator[Finding]:
+    """All fields of a concept have one kind of value."""
+    first: dict[str, tuple[str, str]] = {}
+    for message, field in _uses(draft):
+        kind = kind_of(field.type)
+        if kind is None or field.concept is None:
+            continue
+        place = f"{message.document.file}:{message.document.line(*field.path)}"
+        value, where = first.setdefault(field.concept, (kind.value, place))
+        if value != kind.value:
+            text = f"concept {field.concept} is {kind.value} here and {value} at {where}"
+            hint = "one concept has one kind of value; make them two concepts or correct a type"
+            yield at(message.document, (*field.path, "type"), text, hint)
+
+
+def concept_unit(draft: Draft) -> Iterator[Finding]:
+    """All fields of a concept have one unit."""
+    first: dict[str, tuple[str, str]] = {}
+    for message, field in _uses(draft):
+        if field.unit is None or field.concept is None:
+            continue
+        place = f"{message.document.file}:{message.document.line(*field.path)}"
+        unit, where = first.setdefault(field.concept, (field.unit, place))
+        if unit != field.unit:
+            text = f"concept {field.concept} has unit {field.unit!r} here and {unit!r} at {where}"
+            hint = "one concept has one unit"
+            yield at(message.document, (*field.path, "unit"), text, hint)
+
+
+RULES = (
+    Rule(
+        id="unknown-concept",
+        holds="A field's concept is in concepts.toml.",
+        check=each_message(unknown_concept),
+    ),
+    Rule(
+        id="concept-type",
+        holds="All fields of a concept have the same kind of value.",
+        check=concept_type,
+    ),
+    Rule(
+        id="concept-unit", holds="All fields of a concept have the same unit.", check=concept_unit
+    ),
+)

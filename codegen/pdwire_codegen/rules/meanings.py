@@ -1,0 +1,236 @@
+"""Rules of what an empty and a missing frame mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pdwire_codegen.diagnostics import did_you_mean
+from pdwire_codegen.draft import MISSING, Draft, DraftField, DraftMessage
+from pdwire_codegen.facts import derivation_of, meaning_of, placed, range_of, template_of
+from pdwire_codegen.kinds import Kind, kind_of
+from pdwire_codegen.meanings import MeaningError, read_meaning
+from pdwire_codegen.model import REQUIRED, Repeat
+from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    """A meaning that is written down, with the type and range it must fit."""
+
+    raw: object
+    kind: Kind
+    field: DraftField
+    low: int | None
+    high: int | None
+    path: Path
+
+
+def _written(message: DraftMessage) -> Iterator[_Written]:
+    fields = message.everything()
+    for field in message.fields:
+        yield from _of(field, field.type, None, None, field.path, field.empty, field.absent)
+    for layout in message.layouts:
+        for frame in layout.frames:
+            if (owner := fields.get(frame.field or "")) is not None:
+                name = frame.type or owner.type
+                low, high = frame.min, frame.max
+                yield from _of(owner, name, low, high, frame.path, frame.empty, frame.absent)
+        for key in layout.keys:
+            if (owner := fields.get(key.field or "")) is not None:
+                yield from _of(owner, owner.type, None, None, key.path, MISSING, key.absent)
+
+
+def _of(
+    field: DraftField,
+    name: str | None,
+    low: int | None,
+    high: int | None,
+    path: Path,
+    empty: object,
+    absent: object,
+) -> Iterator[_Written]:
+    kind = kind_of(name)
+    if kind is None:
+        return
+    least, most = range_of(
+        kind, field.min if low is None else low, field.max if high is None else high
+    )
+    for key, raw in (("empty", empty), ("absent", absent)):
+        if raw is not MISSING:
+            yield _Written(raw=raw, kind=kind, field=field, low=least, high=most, path=(*path, key))
+
+
+def meaning_type(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+    """A meaning is a value of the field's type, "none", [] or a repetition."""
+    for item in _written(message):
+        try:
+            read_meaning(item.raw, item.kind)
+        except MeaningError as error:
+            hint = 'a literal of the value type, "none", [] for lists, or { repeat = …, like = … }'
+            yield at(message.document, item.path, str(error), hint)
+
+
+def meaning_range(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+    """A meaning lies in the field's own range, or among its words."""
+    for item in _written(message):
+        meaning = meaning_of(item.raw, item.kind)
+        name = item.field.name
+        if isinstance(meaning, int) and item.kind.is_int:
+            # -1 is the language's own "nothing": a number that no filled frame may have.
+            below = item.low is not None and meaning < item.low and meaning != -1
+            above = item.high is not None and meaning > item.high
+            if below or above:
+                text = f"{meaning} is outside the range {item.low}..{item.high} of {name}"
+                yield at(message.document, item.path, text, "widen the range or correct the value")
+        if isinstance(meaning, str) and meaning and item.field.allowed:
+            if meaning not in item.field.allowed:
+                hint = did_you_mean(meaning, item.field.allowed)
+                yield at(message.document, item.path, f"{name} does not allow {meaning!r}", hint)
+
+
+def repeat_form(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+    """A repetition fills a list, once per element of another list of the message."""
+    for item in _written(message):
+        meaning = meaning_of(item.raw, item.kind)
+        if not isinstance(meaning, Repeat):
+            continue
+        if (wrong := _wrong_repeat(message, item, meaning)) is not None:
+            yield at(message.document, item.path, wrong[0], wrong[1])
+
+
+def _wrong_repeat(message: DraftMessage, item: _Written, meaning: Repeat) -> tuple[str, str] | None:
+    """What is wrong with a repetition, and a hint."""
+    fields = message.everything()
+    like, source = fields.get(meaning.like), fields.get(meaning.from_field or "")
+    if not item.kind.is_list or item.kind.is_nested:
+        return f"{item.field.name} is {item.kind.name}, not a flat list", "only lists repeat"
+    if like is None:
+        return f"`like` names the unknown field {meaning.like!r}", did_you_mean(
+            meaning.like, fields
+        )
+    like_kind = kind_of(like.type)
+    if like_kind is not None and not like_kind.is_list:
+        return f"`like` names {like.name}, which has no elements", "name a list"
+    element = item.kind.value.removesuffix("[]")
+    if meaning.from_field is not None:
+        if source is None:
+            return f"unknown field {meaning.from_field!r}", did_you_mean(meaning.from_field, fields)
+        source_kind = kind_of(source.type)
+        if source_kind is not None and source_kind.value != element:
+            return f"{source.name} is {source_kind.value}, not {element}", "repeat a scalar"
+        return None
+    if item.kind.is_word and meaning.word not in (item.field.allowed or (meaning.word,)):
+        hint = did_you_mean(str(meaning.word), item.field.allowed or ())
+        return f"{item.field.name} does not allow {meaning.word!r}", hint
+    if type(meaning.word).__name__ != element:
+        return f"{meaning.word!r} is not an element of {item.kind.name}", ""
+    return None
+
+
+def absent_missing(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+    """A field that some layout lacks says what its absence means."""
+    for field in message.fields:
+        if meaning_of(field.absent, kind_of(field.type)) is not REQUIRED or field.type is None:
+            continue
+        if field.absent is not MISSING:
+            continue
+        carried = [{name for name, _ in placed(layout)} for layout in message.layouts]
+        if not any(field.name in names for names in carried):
+            continue
+        lacking = [
+            layout.id
+            for layout, names in zip(message.layouts, carried, strict=True)
+            if field.name not in names and derivation_of(message, layout, field.name) is None
+        ]
+        if lacking:
+            shown = ", ".join(lacking)
+            text = f"field {field.name} is not in {shown} and does not say what that means"
+            yield at(message.document, field.path, text, "add absent = …")
+
+
+def required_after_optional(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+    """What may be missing (trailing frames, a text's tail, optional keys) has `absent`."""
+    fields = message.everything()
+    for layout in message.layouts:
+        for name, own, path in _may_lack(message, layout.id):
+            field = fields.get(name)
+            if field is None or kind_of(field.type) is None:
+                continue
+            if own is MISSING and field.absent is MISSING:
+                if derivation_of(message, layout, name) is None:
+                    text = f"{name} may be missing in {layout.id} and does not say what that means"
+                    hint = "add absent = …, or do not let it be missing"
+                    yield at(message.document, path, text, hint)
+
+
+def _may_lack(message: DraftMessage, layout_id: str) -> Iterator[tuple[str, object, Path]]:
+    """Fields that a message of the layout may come without: name, own `absent`, place."""
+    layout = next(item for item in message.layouts if item.id == layout_id)
+    for frame in layout.frames:
+        if frame.field and frame.position is not None and frame.position >= layout.least:
+            yield frame.field, frame.absent, frame.path
+    for key in layout.keys:
+        if key.field and key.optional:
+            yield key.field, key.absent, key.path
+    template = template_of(layout)
+    for name in template.optional if template else ():
+        yield name, MISSING, (*layout.path, "text")
+
+
+def writes_empty(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+    """`writes_empty` needs something that an empty frame means."""
+    for field in message.fields:
+        if field.writes_empty and field.empty is MISSING and _is_scalar(field.type):
+            path = (*field.path, "writes_empty")
+            text = f"{field.name} is written as an empty frame that means nothing"
+            yield at(message.document, path, text, "add empty = …")
+    fields = message.everything()
+    for layout in message.layouts:
+        for frame in layout.frames:
+            owner = fields.get(frame.field or "")
+            if owner is None or not frame.writes_empty or not _is_scalar(frame.type or owner.type):
+                continue
+            if frame.empty is MISSING and owner.empty is MISSING:
+                path = (*frame.path, "writes_empty")
+                text = f"{owner.name} is written as an empty frame that means nothing"
+                yield at(message.document, path, text, "add empty = …")
+
+
+def _is_scalar(name: str | None) -> bool:
+    kind = kind_of(name)
+    return kind is not None and not kind.is_list
+
+
+RULES = (
+    Rule(
+        id="meaning-type",
+        holds="`empty` and `absent` are values of the field's type.",
+        check=each_message(meaning_type),
+    ),
+    Rule(
+        id="meaning-range",
+        holds="`empty` and `absent` lie in the field's range (or are -1) and words.",
+        check=each_message(meaning_range),
+    ),
+    Rule(
+        id="repeat-form",
+        holds="A repetition fills a flat list, once per element of another list.",
+        check=each_message(repeat_form),
+    ),
+    Rule(
+        id="absent-missing",
+        holds="A field that a layout lacks has `absent`, or a derived rule there.",
+        check=each_message(absent_missing),
+    ),
+    Rule(
+        id="required-after-optional",
+        holds="Whatever may be missing within a layout has `absent`.",
+        check=each_message(required_after_optional),
+    ),
+    Rule(
+        id="writes-empty",
+        holds="`writes_empty` goes with an `empty`.",
+        check=each_message(writes_empty),
+    ),
+)

@@ -1,0 +1,172 @@
+"""Rules of names: identifiers, no two things of one name, backends that exist."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterator
+
+from pdwire_codegen.diagnostics import did_you_mean
+from pdwire_codegen.draft import Draft, DraftMessage
+from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message
+
+_LOWER = re.compile(r"[a-z][a-z0-9_]*")
+_CLASS = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_MESSAGE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_CONCEPT = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*")
+_BACKEND = _LOWER
+
+_RESERVED = {"from_zmq", "to_zmq"}
+"""Methods of every generated dataclass."""
+
+
+def _bad(name: str, form: re.Pattern[str]) -> bool:
+    return form.fullmatch(name) is None or keyword.iskeyword(name) or name in _RESERVED
+
+
+def _named(message: DraftMessage) -> Iterator[tuple[str, str, re.Pattern[str], Path]]:
+    """Everything in a message file that becomes a name: what, name, form, place."""
+    if message.name is not None:
+        yield "message name", message.name, _MESSAGE, ("message", "name")
+    if message.class_name is not None and message.class_name != message.name:
+        yield "class name", message.class_name, _CLASS, ("message", "class")
+    for alias in message.aliases:
+        yield "alias", alias, _MESSAGE, ("message", "aliases")
+    for field in (*message.fields, *message.derived):
+        yield "field name", field.name, _LOWER, field.path
+    for layout in message.layouts:
+        yield "layout id", layout.id, _LOWER, layout.path
+        for frame in layout.frames:
+            if frame.name is not None:
+                yield "frame name", frame.name, _LOWER, frame.path
+    for invariant in message.invariants:
+        if invariant.id is not None:
+            yield "invariant id", invariant.id, _SLUG, (*invariant.path, "id")
+
+
+def bad_identifier(draft: Draft) -> Iterator[Finding]:
+    """Names can be names in Python, and are written the way their kind is."""
+    for message in draft.messages:
+        for what, stem in (("group", message.group), ("file name", message.module)):
+            if _bad(stem, _LOWER):
+                yield at(
+                    message.document, (), f"{what} {stem!r} is not a module name", "[a-z][a-z0-9_]*"
+                )
+        for kind, name, form, path in _named(message):
+            if _bad(name, form):
+                hint = f"{form.pattern}, and no word that Python or the codecs keep for themselves"
+                yield at(message.document, path, f"{kind} {name!r} cannot be used", hint)
+    for backend in draft.protocol.backends:
+        if _bad(backend.name, _BACKEND):
+            path = ("backend", backend.name)
+            text = f"backend name {backend.name!r} cannot be used"
+            yield at(draft.protocol.document, path, text, _BACKEND.pattern)
+    for name in draft.concepts.docs:
+        if _CONCEPT.fullmatch(name) is None:
+            path = ("concept", name)
+            text = f"concept name {name!r} cannot be used"
+            yield at(
+                draft.concepts.document, path, text, "lower-case words, joined by hyphens and dots"
+            )
+
+
+def unknown_backend(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+    """Backends are known; a layout and [absent] name backends of the message."""
+    known = [item.name for item in draft.protocol.backends]
+    for index, name in enumerate(message.backends):
+        if name not in known:
+            path = ("message", "backends", index)
+            yield at(message.document, path, f"unknown backend {name!r}", did_you_mean(name, known))
+    for layout in message.layouts:
+        for name in layout.backends or ():
+            if name not in message.backends:
+                path = (*layout.path, "backends")
+                text = f"layout {layout.id} names {name!r}, which is no backend of the message"
+                yield at(message.document, path, text, did_you_mean(name, message.backends))
+    for absent in message.absent:
+        if absent.backend not in message.backends:
+            path = ("absent", absent.backend)
+            text = f"[absent] names {absent.backend!r}, which is no backend of the message"
+            yield at(message.document, path, text, did_you_mean(absent.backend, message.backends))
+
+
+def inheriting_backend(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+    """A backend that inherits has what its parent has, and is not listed."""
+    for index, name in enumerate(message.backends):
+        backend = draft.protocol.backend(name)
+        if backend is not None and backend.inherits is not None:
+            path = ("message", "backends", index)
+            text = f"{name} inherits from {backend.inherits} and is not listed"
+            yield at(message.document, path, text, f"drop {name!r}")
+
+
+def duplicate_backend(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+    """A list of backends names each once."""
+    lists: list[tuple[tuple[str, ...], Path]] = [(message.backends, ("message", "backends"))]
+    lists += [(item.backends or (), (*item.path, "backends")) for item in message.layouts]
+    for names, path in lists:
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield at(message.document, path, f"backend {name!r} is listed twice", "drop one")
+
+
+def duplicate_name(draft: Draft) -> Iterator[Finding]:
+    """A backend knows one message by a name, aliases included."""
+    seen: dict[tuple[str, str], str] = {}
+    for message in draft.messages:
+        names = [(message.name, "name"), *((alias, "aliases") for alias in message.aliases)]
+        for name, key in names:
+            if name is None:
+                continue
+            owners = {seen.get((backend, name)) for backend in message.backends} - {None}
+            for backend in message.backends:
+                seen.setdefault((backend, name), message.document.file)
+            if owners:
+                text = f"{name!r} already names a message of {', '.join(sorted(map(str, owners)))}"
+                hint = "names and aliases are one per backend"
+                yield at(message.document, ("message", key), text, hint)
+
+
+def duplicate_class(draft: Draft) -> Iterator[Finding]:
+    """A class name is used once in a group."""
+    seen: dict[tuple[str, str], str] = {}
+    for message in draft.messages:
+        if message.class_name is None:
+            continue
+        owner = seen.setdefault((message.group, message.class_name), message.document.file)
+        if owner != message.document.file:
+            text = f"class {message.class_name} is already that of {owner}"
+            key = "class" if ("message", "class") in message.document.lines else "name"
+            yield at(message.document, ("message", key), text, "give one of them another `class`")
+
+
+RULES = (
+    Rule(
+        id="bad-identifier",
+        holds="Names are identifiers of their kind and no reserved words.",
+        check=bad_identifier,
+    ),
+    Rule(
+        id="unknown-backend",
+        holds="Backends are those of protocol.toml; layouts and [absent] name the message's own.",
+        check=each_message(unknown_backend),
+    ),
+    Rule(
+        id="inheriting-backend",
+        holds="A message file does not list a backend that inherits.",
+        check=each_message(inheriting_backend),
+    ),
+    Rule(
+        id="duplicate-backend",
+        holds="A list of backends names each once.",
+        check=each_message(duplicate_backend),
+    ),
+    Rule(
+        id="duplicate-name",
+        holds="A name or alias means one message of a backend.",
+        check=duplicate_name,
+    ),
+    Rule(
+        id="duplicate-class", holds="A class name is used once in a group.", check=duplicate_class
+    ),
+)
