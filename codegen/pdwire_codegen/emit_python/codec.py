@@ -1,0 +1,232 @@
+"""One module per layout: two pure functions, ``decode`` and ``encode``.
+
+Shape of a decoder: count, guard, unpack, one line per frame in order of position, then
+what needs other fields (repeats, derived values, lengths), then the invariants. The
+``try`` around it costs nothing for ``bytes`` frames; frames of another kind end in the
+``except``, are made ``bytes`` and decoded again.
+"""
+
+from __future__ import annotations
+
+from pdwire_codegen.emit_python import expressions as ex
+from pdwire_codegen.emit_python import lacking
+from pdwire_codegen.emit_python.http import http_codec
+from pdwire_codegen.emit_python.invariants import check_function
+from pdwire_codegen.emit_python.names import message_package, speakers
+from pdwire_codegen.emit_python.places import KNOWN, layout_line, place_line
+from pdwire_codegen.emit_python.texts import text_codec
+from pdwire_codegen.emit_python.writing import (
+    Module,
+    choice,
+    condition,
+    docstring,
+    literal,
+    spans,
+)
+from pdwire_codegen.model import REQUIRED, Field, Frame, Layout, Message, Repeat, Spec
+
+__all__ = ["emit_codec"]
+
+_BODY = " " * 8
+
+
+def emit_codec(message: Message, layout: Layout, spec: Spec) -> str:
+    """The text of one layout's module."""
+    spoken = speakers(layout, spec)
+    module = Module(f"Codec of {message.name}, layout {layout.id}: {spoken}.", message.source)
+    package = message_package(message)
+    module.need(f"{package}.message", "COUNTS", "Draft", message.class_name)
+    module.need("pdwire.codec", "seal")
+    module.add('__all__ = ["decode", "encode"]', "", *layout_line(message, layout, spoken))
+    checks = check_function(message, layout)
+    if layout.text is not None:
+        body = text_codec(message, layout, module)
+    elif layout.keys:
+        body = http_codec(message, layout, module)
+    else:
+        module.add(*_places(message, layout))
+        body = [
+            *_decoder(message, layout, checks=bool(checks)),
+            "",
+            "",
+            *_encoder(message, layout, checks=bool(checks)),
+        ]
+    module.add("", "", *checks, *(["", ""] if checks else []), *body)
+    module.need("pdwire.frames", *ex.names_in("\n".join(module.lines), KNOWN))
+    return module.render()
+
+
+def _places(message: Message, layout: Layout) -> list[str]:
+    lines: list[str] = []
+    for frame in layout.frames:
+        lines += place_line(frame, f"_F{frame.position}")
+    return [*lines, *lacking.places(message, layout, _held(layout))]
+
+
+def _held(layout: Layout) -> set[str]:
+    return {frame.field for frame in layout.frames if frame.field is not None}
+
+
+def _decoder(message: Message, layout: Layout, *, checks: bool) -> list[str]:
+    name = message.class_name
+    lines = [f"def decode(frames: Frames) -> {name}:"]
+    lines += docstring(
+        f"Frames of layout {layout.id} to a {name}.",
+        "    ",
+        rest=[layout.doc] if layout.doc else [],
+    )
+    lines += ["    try:", *_unpacking(message, layout), f"{_BODY}m = Draft()"]
+    lines += _assignments(message, layout)
+    if checks:
+        lines += [f"{_BODY}done = seal(m, {name})", f"{_BODY}_check(done)"]
+    lines.append("    except NOT_PLAIN:")
+    lines.append(f"{_BODY}return decode(plain(frames, _L))")
+    lines.append(f"    return {'done' if checks else f'seal(m, {name})'}")
+    return lines
+
+
+def _unpacking(message: Message, layout: Layout) -> list[str]:
+    guard = 1 if message.guard is not None else 0
+    counts = [count + guard for count in layout.counts]
+    least, most = counts[0], counts[-1]
+    names = ["guard"] * guard + [f"f{frame.position}" for frame in layout.frames]
+    lines: list[str] = []
+    if least == most:
+        lines.append(f"{_BODY}if len(frames) != {most}:")
+        unpack = names
+        source = "frames"
+    else:
+        lines.append(f"{_BODY}n = len(frames)")
+        lines.append(f"{_BODY}if n not in {{{', '.join(map(str, counts))}}}:")
+        unpack, source = names[:least], f"frames[:{least}]"
+    lines.append(f"{_BODY}    raise wrong_count(_L, frames)")
+    lines += _targets(unpack, source)
+    if guard:
+        lines.append(f"{_BODY}if guard != {literal((message.guard or '').encode())}:")
+        lines.append(f"{_BODY}    guarded(guard, _L)")
+    return lines
+
+
+def _targets(names: list[str], source: str) -> list[str]:
+    if len(names) == 1:
+        return [f"{_BODY}({names[0]},) = {source}"]
+    one = f"{_BODY}{', '.join(names)} = {source}"
+    if len(one) <= 100:
+        return [one]
+    return [f"{_BODY}(", *(f"{_BODY}    {name}," for name in names), f"{_BODY}) = {source}"]
+
+
+def _assignments(message: Message, layout: Layout) -> list[str]:
+    now: list[str] = []
+    later: list[str] = []
+    rules = {rule.field for rule in layout.derivations}
+    for frame in layout.frames:
+        if frame.const is not None:
+            now += _const(frame, message)
+        elif frame.length_of is not None:
+            later += _length(frame)
+        else:
+            waits = frame.field in rules or _repeats(frame)
+            (later if waits else now).extend(_assign(frame, message, layout))
+    alone, dependent = lacking.assignments(message, layout, _held(layout))
+    return now + alone + later + dependent
+
+
+def _repeats(frame: Frame) -> bool:
+    return isinstance(frame.empty, Repeat) or isinstance(frame.absent, Repeat)
+
+
+def _const(frame: Frame, message: Message) -> list[str]:
+    value = literal((frame.const or "").encode())
+    tells = message.recognise is not None and message.recognise.frame == frame.position
+    check = "const" if tells else "fixed"
+    source = f"f{frame.position}"
+    return [
+        f"{_BODY}if {source} != {value}:",
+        f"{_BODY}    {check}({source}, {value}, _F{frame.position})",
+    ]
+
+
+def _length(frame: Frame) -> list[str]:
+    read = f"{frame.type}(f{frame.position}, _F{frame.position})"
+    return [
+        f"{_BODY}if {read} != len(m.{frame.length_of}):",
+        f'{_BODY}    says = f"{{len(m.{frame.length_of})}} bytes of {frame.length_of}"',
+        f'{_BODY}    raise broken(_L, "their number", says, {literal(frame.name)})',
+    ]
+
+
+def _assign(frame: Frame, message: Message, layout: Layout) -> list[str]:
+    """``m.x = …`` of one frame, with what empty and missing mean."""
+    assert frame.field is not None
+    field = message.field_named(frame.field)
+    guard = 1 if message.guard is not None else 0
+    source, place = f"f{frame.position}", f"_F{frame.position}"
+    value = ex.read(frame, message, source, place)
+    rule = next((r for r in layout.derivations if r.field == frame.field), None)
+    fallback = " ".join(ex.holds(rule, message, "m")) if rule is not None else None
+    lines: list[str] = []
+    target = f"{_BODY}m.{frame.field} = "
+    if frame.position + guard >= layout.counts[0] + guard:
+        absent = fallback or ex.meaning(frame.absent, field, "m")
+        index = frame.position + guard
+        lines += [f"{_BODY}if n > {index}:", f"{_BODY}    {source} = frames[{index}]"]
+        lines += choice(
+            f"{_BODY}    m.{frame.field} = ", _with_empty(frame, field, value, fallback)
+        )
+        return [*lines, f"{_BODY}else:", f"{_BODY}    m.{frame.field} = {absent}"]
+    return choice(target, _with_empty(frame, field, value, fallback))
+
+
+def _with_empty(frame: Frame, field: Field, value: str, fallback: str | None) -> list[str]:
+    source = f"f{frame.position}"
+    if fallback is not None:
+        return [value, f"if len({source})", f"else {fallback}"]
+    natural = frame.empty is REQUIRED or frame.empty == ()
+    if natural:
+        return [value]
+    if " if " in value:
+        value = value[
+            value.rindex("else ") + 5 :
+        ]  # one choice a line: the table is for plain frames
+    return [value, f"if len({source})", f"else {ex.meaning(frame.empty, field, 'm')}"]
+
+
+def _encoder(message: Message, layout: Layout, *, checks: bool) -> list[str]:
+    lines = [f"def encode(message: {message.class_name}) -> list[bytes]:"]
+    lines += docstring(f"A {message.class_name} to frames of layout {layout.id}.", "    ")
+    if checks:
+        lines.append("    _check(message)")
+    lines += lacking.losses(message, layout, _held(layout))
+    least = layout.counts[0]
+    items = [] if message.guard is None else [literal(message.guard.encode())]
+    items += [_item(frame, message) for frame in layout.frames[:least]]
+    if len(layout.counts) == 1:
+        return [*lines, *spans("return [", items, "]", "    ")]
+    return [*lines, *spans("frames = [", items, "]", "    "), *_tail(message, layout)]
+
+
+def _item(frame: Frame, message: Message) -> str:
+    if frame.const is not None:
+        return literal(frame.const.encode())
+    place = f"_F{frame.position}"
+    if frame.length_of is not None:
+        return f"put_{frame.type}(len(message.{frame.length_of}), {place})"
+    return ex.write(frame, message, f"message.{frame.field}", place)
+
+
+def _tail(message: Message, layout: Layout) -> list[str]:
+    """Trailing frames: as many as the values need, rounded up to an allowed count."""
+    lines: list[str] = []
+    steps = list(zip(layout.counts, layout.counts[1:], strict=False))
+    for least, most in steps:
+        tests = [
+            ex.differs(frame.absent, f"message.{frame.field}", "message")
+            for frame in layout.frames[least:]
+        ]
+        items = [_item(frame, message) for frame in layout.frames[least:most]]
+        if len(tests) == 1 and items[0].startswith('b"" if '):
+            items = [items[0].partition(" else ")[2]]  # the test has just ruled it out
+        lines += condition(tests, "or", "    ")
+        lines += spans("frames += [", items, "]", "        ")
+    return [*lines, "    return frames"]

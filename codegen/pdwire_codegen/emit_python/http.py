@@ -1,0 +1,77 @@
+"""Codecs of HTTP bodies: a JSON object or a query string, key by key."""
+
+from __future__ import annotations
+
+from pdwire_codegen.emit_python import expressions as ex
+from pdwire_codegen.emit_python import lacking
+from pdwire_codegen.emit_python.places import field_place
+from pdwire_codegen.emit_python.types import wire_type
+from pdwire_codegen.emit_python.writing import Module, choice, docstring, literal, spans
+from pdwire_codegen.model import REQUIRED, Key, Layout, Meaning, Message
+
+__all__ = ["http_codec"]
+
+_BODY = " " * 8
+
+
+def http_codec(message: Message, layout: Layout, module: Module) -> list[str]:
+    """``decode`` and ``encode`` of a body; places go to the module."""
+    held = {key.field for key in layout.keys}
+    if message.body == "json":
+        module.need("typing", "Any")
+    for key in layout.keys:
+        module.add(*field_place(message.field_named(key.field), key.key))
+    module.add(*lacking.places(message, layout, held))
+    return [*_decoder(message, layout, held), "", "", *_encoder(message, layout, held)]
+
+
+def _decoder(message: Message, layout: Layout, held: set[str]) -> list[str]:
+    name = message.class_name
+    lines = [f"def decode(frames: Frames) -> {name}:"]
+    rest = [layout.doc] if layout.doc else []
+    lines += docstring(f"The body of layout {layout.id} to a {name}.", "    ", rest=rest)
+    lines += ["    try:", f"{_BODY}body = {message.body}_body(frames, _L)", f"{_BODY}m = Draft()"]
+    for key in layout.keys:
+        parts = [_read(key, message)]
+        if key.optional:
+            absent = ex.meaning(_absent(key, message), message.field_named(key.field), "m")
+            parts += [f"if {literal(key.key)} in body", f"else {absent}"]
+        lines += choice(f"{_BODY}m.{key.field} = ", parts)
+    alone, dependent = lacking.assignments(message, layout, held)
+    lines += [*alone, *dependent, "    except NOT_PLAIN:"]
+    return [*lines, f"{_BODY}return decode(plain(frames, _L))", f"    return seal(m, {name})"]
+
+
+def _absent(key: Key, message: Message) -> Meaning:
+    return key.absent if key.absent is not REQUIRED else message.field_named(key.field).absent
+
+
+def _read(key: Key, message: Message) -> str:
+    place = f"_{key.field.upper()}"
+    kind = message.field_named(key.field).type
+    if message.body == "json":
+        return f"json_key(body, {literal(key.key)}, {literal(kind.removeprefix('json:'))}, {place})"
+    return f"{wire_type(kind).read}(query_key(body, {literal(key.key)}, {place}), {place})"
+
+
+def _encoder(message: Message, layout: Layout, held: set[str]) -> list[str]:
+    lines = [f"def encode(message: {message.class_name}) -> list[bytes]:"]
+    lines += docstring(f"A {message.class_name} to a body of layout {layout.id}.", "    ")
+    lines += lacking.losses(message, layout, held)
+    kind = "Any" if message.body == "json" else "bytes"
+    pairs = [f"{literal(k.key)}: {_write(k, message)}" for k in layout.keys if not k.optional]
+    lines += spans(f"body: dict[str, {kind}] = {{", pairs, "}", "    ")
+    for key in layout.keys:
+        if key.optional:
+            test = ex.differs(_absent(key, message), f"message.{key.field}", "message")
+            lines.append(f"    if {test}:")
+            lines.append(f"{_BODY}body[{literal(key.key)}] = {_write(key, message)}")
+    return [*lines, f"    return put_{message.body}(body)"]
+
+
+def _write(key: Key, message: Message) -> str:
+    place = f"_{key.field.upper()}"
+    kind = message.field_named(key.field).type
+    if message.body == "json":
+        return f"put_json_key(message.{key.field}, {literal(kind.removeprefix('json:'))}, {place})"
+    return f"{wire_type(kind).write}(message.{key.field}, {place})"

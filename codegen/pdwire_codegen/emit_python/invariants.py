@@ -1,0 +1,71 @@
+"""``_check``: the rules across fields of one layout, for both directions."""
+
+from __future__ import annotations
+
+from pdwire_codegen.emit_python.expressions import is_empty, is_filled
+from pdwire_codegen.emit_python.message import may_be_none
+from pdwire_codegen.emit_python.types import shape_of
+from pdwire_codegen.emit_python.writing import literal, spans
+from pdwire_codegen.model import Invariant, Layout, Message
+
+__all__ = ["check_function"]
+
+
+def check_function(message: Message, layout: Layout) -> list[str]:
+    """The lines of ``_check``; none where the layout has no invariants."""
+    if not layout.invariants:
+        return []
+    lines = [f"def _check(m: {message.class_name}) -> None:"]
+    lines.append('    """Raise InvariantError where fields contradict each other."""')
+    for invariant in layout.invariants:
+        lines += [f"    if {_violated(invariant, message)}:"]
+        says = ", ".join(_shown(name, message) for name in invariant.fields)
+        lines.append(f"        came = f{literal(says)}")
+        args = ["_L", literal(_says(invariant)), "came", literal(invariant.fields[-1])]
+        lines += spans("raise broken(", args, ")", "        ")
+    return lines
+
+
+def _says(invariant: Invariant) -> str:
+    """What an error says was expected."""
+    first, second = invariant.fields[0], invariant.fields[1]
+    if invariant.kind == "needs":
+        return f"{second} where there is {first}"
+    if invariant.kind == "less":
+        return f"{first} below {second}"
+    return f"as many {second} as {first}"
+
+
+def _shown(name: str, message: Message) -> str:
+    shape = shape_of(message.field_named(name).type)
+    if shape in {"flat", "nested"}:
+        return f"{{len(m.{name})}} {name}"
+    return f"{name} {{m.{name}}}"
+
+
+def _violated(invariant: Invariant, message: Message) -> str:
+    first, second = invariant.fields[0], invariant.fields[1]
+    guards = [f"len(m.{name})" for name in invariant.fields if name in invariant.optional]
+    if invariant.kind == "needs":
+        return f"{_filled(first, message)} and {_empty(second, message)}"
+    if invariant.kind == "less":
+        test = f"m.{first} >= m.{second}"
+    elif invariant.kind == "same_length" and _nested(first, message) and _nested(second, message):
+        test = f"not same_lengths(m.{first}, m.{second})"
+    else:
+        test = f"len(m.{first}) != len(m.{second})"
+    return " and ".join([*guards, test])
+
+
+def _nested(name: str, message: Message) -> bool:
+    return message.field_named(name).type.endswith("[][]")
+
+
+def _empty(name: str, message: Message) -> str:
+    field = message.field_named(name)
+    return is_empty(field, f"m.{name}", none=may_be_none(field, message))
+
+
+def _filled(name: str, message: Message) -> str:
+    field = message.field_named(name)
+    return is_filled(field, f"m.{name}", none=may_be_none(field, message))

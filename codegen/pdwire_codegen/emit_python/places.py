@@ -1,0 +1,47 @@
+"""The module-level lines of a codec: its layout and the place of each frame."""
+
+from __future__ import annotations
+
+from pdwire import frames as runtime
+from pdwire_codegen.emit_python.types import expected
+from pdwire_codegen.emit_python.writing import call, literal
+from pdwire_codegen.model import Field, Frame, Layout, Message
+
+__all__ = ["KNOWN", "field_place", "layout_line", "place_line"]
+
+KNOWN: frozenset[str] = frozenset(runtime.__all__)
+"""Names that generated code may import from ``pdwire.frames``."""
+
+
+def layout_line(message: Message, layout: Layout, spoken: str) -> list[str]:
+    """``_L = Layout(…)``."""
+    name = f"{message.group} {message.name}"
+    args = [literal(name), literal(layout.id), literal(spoken), literal(layout.counts), "COUNTS"]
+    if message.guard is not None:
+        args.append(literal(message.guard.encode()))
+    return call("_L = Layout", args)
+
+
+def field_place(field: Field, key: str | None = None) -> list[str]:
+    """``_X = Place(…)`` of a field that sits under a key or in a text."""
+    args = ["_L", "None", literal(key or field.name), literal(expected(field))]
+    if field.min is not None and field.max is not None:
+        args += [str(field.min), str(field.max)]
+    if field.allowed:
+        args.append(f"allowed={literal(field.allowed)}")
+    return call(f"_{field.name.upper()} = Place", args)
+
+
+def place_line(frame: Frame, variable: str) -> list[str]:
+    """``_F7 = Place(…)`` of one frame."""
+    if frame.const is not None:
+        says = f"the constant {frame.const!r}" if frame.const else "an empty frame"
+        return call(
+            f"{variable} = Place", ["_L", str(frame.position), literal(frame.name), literal(says)]
+        )
+    args = ["_L", str(frame.position), literal(frame.name), literal(expected(frame))]
+    if frame.min is not None and frame.max is not None:
+        args += [str(frame.min), str(frame.max)]
+    if frame.allowed:
+        args.append(f"allowed={literal(frame.allowed)}")
+    return call(f"{variable} = Place", args)

@@ -1,0 +1,127 @@
+"""Codecs of notification texts: a template with an optional tail to a regular expression.
+
+The fields' own decoders check what the pattern caught, so the pattern only has to cut
+the text at the right places.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pdwire_codegen.emit_python import expressions as ex
+from pdwire_codegen.emit_python import lacking
+from pdwire_codegen.emit_python.places import field_place
+from pdwire_codegen.emit_python.types import wire_type
+from pdwire_codegen.emit_python.writing import (
+    Module,
+    call,
+    choice,
+    condition,
+    docstring,
+    literal,
+    spans,
+)
+from pdwire_codegen.model import Layout, Message
+
+__all__ = ["text_codec"]
+
+_BODY = " " * 8
+_PATTERNS = {"dec": "-?[0-9]+", "flag": "[01]", "text": "[!-~]+"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A word or a field of a template, and whether it is in the optional tail."""
+
+    word: str
+    is_field: bool
+    in_tail: bool
+
+
+def _pieces(text: str) -> list[_Piece]:
+    found: list[_Piece] = []
+    tail = False
+    for part in re.split(r"(\{[a-z_0-9]+\}|\[|\])", text):
+        if part in {"[", "]"}:
+            tail = part == "["
+        elif part:
+            found.append(_Piece(part.strip("{}"), part.startswith("{"), tail))
+    return found
+
+
+def _pattern(message: Message, pieces: list[_Piece]) -> str:
+    head, rest = "", ""
+    for piece in pieces:
+        one = re.escape(piece.word)
+        if piece.is_field:
+            one = f"(?P<{piece.word}>{_PATTERNS[message.field_named(piece.word).type]})"
+        head, rest = (head, rest + one) if piece.in_tail else (head + one, rest)
+    return head + (f"(?:{rest})?" if rest else "")
+
+
+def text_codec(message: Message, layout: Layout, module: Module) -> list[str]:
+    """``decode`` and ``encode`` of a notification text; places go to the module."""
+    assert layout.text is not None
+    module.need_module("re")
+    pieces = _pieces(layout.text)
+    held = {piece.word for piece in pieces if piece.is_field}
+    for piece in pieces:
+        if piece.is_field:
+            module.add(*field_place(message.field_named(piece.word)))
+    module.add(*lacking.places(message, layout, held))
+    module.add(*call("_PATTERN = re.compile", [f'rb"{_pattern(message, pieces)}"']))
+    decoder = _decoder(message, layout, pieces, held)
+    return [*decoder, "", "", *_encoder(message, layout, pieces, held)]
+
+
+def _decoder(message: Message, layout: Layout, pieces: list[_Piece], held: set[str]) -> list[str]:
+    name = message.class_name
+    lines = [f"def decode(frames: Frames) -> {name}:"]
+    rest = [layout.doc] if layout.doc else []
+    lines += docstring(f"The text of layout {layout.id} to a {name}.", "    ", rest=rest)
+    lines.append("    try:")
+    lines += call("found = matched", ["frames", "_PATTERN", literal(layout.text), "_L"], _BODY)
+    lines.append(f"{_BODY}m = Draft()")
+    for piece in pieces:
+        if piece.is_field:
+            lines += _assignment(message, piece)
+    alone, dependent = lacking.assignments(message, layout, held)
+    lines += [*alone, *dependent, "    except NOT_PLAIN:"]
+    return [*lines, f"{_BODY}return decode(plain(frames, _L))", f"    return seal(m, {name})"]
+
+
+def _assignment(message: Message, piece: _Piece) -> list[str]:
+    field = message.field_named(piece.word)
+    caught = f"found[{literal(piece.word)}]"
+    value = f"{wire_type(field.type).read}({caught}, _{piece.word.upper()})"
+    head = f"{_BODY}m.{piece.word} = "
+    if not piece.in_tail:
+        return [head + value]
+    absent = ex.meaning(field.absent, field, "m")
+    return choice(head, [absent, f"if {caught} is None", f"else {value}"])
+
+
+def _encoder(message: Message, layout: Layout, pieces: list[_Piece], held: set[str]) -> list[str]:
+    lines = [f"def encode(message: {message.class_name}) -> list[bytes]:"]
+    lines += docstring(f"A {message.class_name} to the text of layout {layout.id}.", "    ")
+    lines += lacking.losses(message, layout, held)
+    head = [_written(message, piece) for piece in pieces if not piece.in_tail]
+    tail = [piece for piece in pieces if piece.in_tail]
+    lines += spans("parts = [", head, "]", "    ")
+    if tail:
+        tests = [
+            ex.differs(message.field_named(p.word).absent, f"message.{p.word}", "message")
+            for p in tail
+            if p.is_field
+        ]
+        lines += condition(tests, "or", "    ")
+        lines += spans("parts += [", [_written(message, piece) for piece in tail], "]", _BODY)
+    return [*lines, '    return [b"".join(parts)]']
+
+
+def _written(message: Message, piece: _Piece) -> str:
+    if not piece.is_field:
+        return literal(piece.word.encode())
+    row = wire_type(message.field_named(piece.word).type)
+    return f"{row.write}(message.{piece.word}, _{piece.word.upper()})"

@@ -1,0 +1,128 @@
+"""What a generated message and a generated codec are.
+
+A message is a frozen, slotted, keyword-only dataclass of scalars and flat arrays, the
+same for every release. A :class:`Codec` is one layout of it: two pure functions and the
+facts about who speaks it.
+
+Decoders fill a *draft*, a class with the same slots that may be written to, and then
+:func:`seal` it by giving it the message's class. A frozen dataclass's own ``__init__``
+costs more than all of the parsing (5.5 µs against 0.5 µs for 19 fields, measured);
+what the caller gets is the same frozen instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+
+from pdwire.frames.place import Frames
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+__all__ = ["Codec", "Message", "field_names", "seal"]
+
+M = TypeVar("M", bound="Message")
+
+
+class Message:
+    """Base of every generated message.
+
+    Equality compares field by field; arrays by their items, so that an array built by
+    hand equals the view that a decoder made. Messages are not hashable: they hold
+    arrays.
+    """
+
+    __slots__ = ()
+
+    newest: ClassVar[Codec[Any]]
+    """The codec of the newest release's layout; set by the generated package."""
+
+    @classmethod
+    def from_zmq(cls, frames: Frames) -> Self:
+        """Decode frames of the newest layout.
+
+        Raises:
+            WireError: the frames are not that.
+        """
+        message: Self = cls.newest.decode(frames)
+        return message
+
+    def to_zmq(self) -> list[bytes]:
+        """Encode into the newest layout.
+
+        Raises:
+            LossyEncodeError: the layout cannot carry a value.
+        """
+        return type(self).newest.encode(self)
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return all(
+            _same(getattr(self, name), getattr(other, name)) for name in field_names(type(self))
+        )
+
+
+def field_names(message: type[Message]) -> tuple[str, ...]:
+    """The fields of a message class in declaration order."""
+    typed: type[DataclassInstance] = message  # type: ignore[assignment]  # each one is a dataclass
+    return tuple(typed.__dataclass_fields__)
+
+
+def _same(a: object, b: object) -> bool:
+    """Equality of two field values; arrays and tuples of arrays by their items."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return _is_flat(a) and _is_flat(b) and np.array_equal(np.asarray(a), np.asarray(b))
+    if isinstance(a, tuple | list) and isinstance(b, tuple | list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return a == b
+
+
+def _is_flat(value: object) -> bool:
+    return isinstance(value, np.ndarray | list | tuple)
+
+
+def seal(draft: Message, message: type[M]) -> M:
+    """Turn a filled draft into the frozen message; both have the same slots."""
+    draft.__class__ = message  # same slots: CPython allows it
+    return draft  # type: ignore[return-value]  # it is one now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Codec(Generic[M]):
+    """One layout of one message for one backend.
+
+    Attributes:
+        backend: ``"mooncake"``, ``"nixl"``, ``"mori"`` or ``"ascend"``.
+        message: the message's name on the wire, ``"TransferInfo"``, ``"STAGING_REQ"``.
+        layout: id of the revision, ``"r8"``.
+        releases: the releases of this backend that speak it, oldest first.
+        directions: who sends it to whom, ``("decode -> prefill",)``.
+        transport: ``"zmq"``, ``"notification"`` or ``"http"``.
+        guard: the frame before frame 0 that positions do not count, or ``None``. It is
+            part of what ``decode`` takes and ``encode`` gives.
+        counts: frame counts that the layout allows, guard not counted.
+        fields: names of the fields that have a frame in this layout.
+        fingerprint: SHA-256 (hex) over the canonical layout, as in the lock file.
+        cls: the message's dataclass.
+        decode: frames to message; raises ``WireError`` and nothing else.
+        encode: message to frames; raises ``LossyEncodeError`` and nothing else.
+    """
+
+    backend: str
+    message: str
+    layout: str
+    releases: tuple[str, ...]
+    directions: tuple[str, ...]
+    transport: str
+    guard: bytes | None
+    counts: tuple[int, ...]
+    fields: tuple[str, ...]
+    fingerprint: str
+    cls: type[M]
+    decode: Callable[[Frames], M]
+    encode: Callable[[M], list[bytes]]

@@ -1,0 +1,182 @@
+"""Index and pointer arrays: flat frames and nested lists, as read-only numpy views.
+
+A flat frame is the little-endian items, nothing else. A nested frame is a ``u32`` count,
+that many ``u32`` byte lengths and the bodies, all little-endian (SGLang 0.5.12 and
+later, ``pack_int_lists``); no components at all is the empty frame. Nothing is copied
+and nothing is allocated before the bytes that it describes were seen, so a count of
+2^32-1 costs nothing (field report F4).
+"""
+
+from __future__ import annotations
+
+from struct import Struct, pack
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdwire.frames.place import Place, as_bytes, lossy, refuse
+
+__all__ = [
+    "I32",
+    "NO_I32",
+    "NO_U32",
+    "NO_U64",
+    "U32",
+    "U64",
+    "I32Array",
+    "U32Array",
+    "U64Array",
+    "array",
+    "array_of",
+    "is_repeat",
+    "lists",
+    "no_i32",
+    "no_u32",
+    "no_u64",
+    "one_list",
+    "put_array",
+    "put_lists",
+    "put_one_list",
+    "same_lengths",
+]
+
+I32Array: TypeAlias = NDArray[np.int32]
+U32Array: TypeAlias = NDArray[np.uint32]
+U64Array: TypeAlias = NDArray[np.uint64]
+
+I32: Final = np.dtype("<i4")
+U32: Final = np.dtype("<u4")
+U64: Final = np.dtype("<u8")
+
+_COUNT: Final = Struct("<I")
+_frombuffer: Final = np.frombuffer
+
+NO_I32: Final[I32Array] = np.frombuffer(b"", I32)
+NO_U32: Final[U32Array] = np.frombuffer(b"", U32)
+NO_U64: Final[U64Array] = np.frombuffer(b"", U64)
+
+
+def no_i32() -> I32Array:
+    """The empty index array, as a dataclass default."""
+    return NO_I32
+
+
+def no_u32() -> U32Array:
+    """The empty ``u32`` array, as a dataclass default."""
+    return NO_U32
+
+
+def no_u64() -> U64Array:
+    """The empty pointer array, as a dataclass default."""
+    return NO_U64
+
+
+def array(raw: Any, dtype: np.dtype[Any], at: Place) -> Any:
+    """A read-only view of the frame, shape ``(len(frame) / itemsize,)``."""
+    if raw.__class__ is bytes and not len(raw) % dtype.itemsize:
+        return _frombuffer(raw, dtype)
+    return _odd_array(raw, dtype, at)
+
+
+def _odd_array(raw: Any, dtype: np.dtype[Any], at: Place) -> Any:
+    """Other buffers (still not copied when contiguous), or a wrong length."""
+    if raw.__class__ is bytes:
+        refuse(at, raw, f"not a multiple of {dtype.itemsize} bytes")
+    try:
+        view = memoryview(raw).cast("B").toreadonly()
+    except (TypeError, ValueError, BufferError):
+        return array(as_bytes(raw, at.layout), dtype, at)
+    if view.nbytes % dtype.itemsize:
+        refuse(at, view, f"not a multiple of {dtype.itemsize} bytes")
+    return _frombuffer(view, dtype)
+
+
+def lists(raw: Any, dtype: np.dtype[Any], at: Place) -> tuple[Any, ...]:
+    """A nested frame as one view per component; ``()`` for the empty frame."""
+    if not len(raw):
+        return ()
+    if raw.__class__ is not bytes:
+        raw = as_bytes(raw, at.layout)
+    count = _COUNT.unpack_from(raw)[0] if len(raw) >= 4 else refuse(at, raw, "no whole header")
+    start = 4 + 4 * count
+    if not count or start > len(raw):
+        refuse(at, raw, f"{count} components" + ("" if count else ": the empty frame says that"))
+    whole = _frombuffer(raw, np.uint8)
+    parts: list[Any] = []
+    for size in _frombuffer(raw, U32, count, 4).tolist():
+        end = start + size
+        if size % dtype.itemsize or end > len(raw):
+            refuse(at, raw, f"component {len(parts)} claims {size} bytes")
+        parts.append(whole[start:end].view(dtype) if size else _frombuffer(b"", dtype))
+        start = end
+    if start != len(raw):
+        refuse(at, raw, f"{len(raw) - start} bytes left over")
+    return tuple(parts)
+
+
+def one_list(raw: Any, dtype: np.dtype[Any], at: Place) -> tuple[Any, ...]:
+    """A flat frame of a nested field: one component, or none for no bytes."""
+    return (array(raw, dtype, at),) if len(raw) else ()
+
+
+def _items(value: Any, dtype: np.dtype[Any], at: Place) -> NDArray[Any]:
+    """The value as a flat array of ``dtype``, exactly, or a LossyEncodeError."""
+    try:
+        made = np.asarray(value)
+    except (ValueError, OverflowError):
+        lossy(at, value)
+    if made.ndim != 1:
+        lossy(at, value, "not one-dimensional")
+    if made.dtype == dtype:
+        return made
+    if not made.size:
+        return made.astype(dtype)
+    limits = np.iinfo(dtype)
+    if made.dtype.kind not in "iu" or int(made.min()) < limits.min or int(made.max()) > limits.max:
+        lossy(at, value, f"not {dtype.name} items")
+    return made.astype(dtype)
+
+
+def put_array(value: Any, dtype: np.dtype[Any], at: Place) -> bytes:
+    """The little-endian items."""
+    if value.__class__ is np.ndarray and value.dtype == dtype and value.ndim == 1:
+        raw: bytes = value.tobytes()
+        return raw
+    return _items(value, dtype, at).tobytes()
+
+
+def put_lists(value: Any, dtype: np.dtype[Any], at: Place) -> bytes:
+    """Count, byte lengths, bodies; no bytes for no components."""
+    if not len(value):
+        return b""
+    bodies = [put_array(part, dtype, at) for part in value]
+    return pack(f"<{len(bodies) + 1}I", len(bodies), *map(len, bodies)) + b"".join(bodies)
+
+
+def put_one_list(value: Any, dtype: np.dtype[Any], at: Place) -> bytes:
+    """The only component's items; this layout cannot say that there are several."""
+    if not len(value):
+        return b""
+    if len(value) > 1 or not len(value[0]):
+        lossy(at, value, "a flat frame carries one component that is not empty")
+    return put_array(value[0], dtype, at)
+
+
+def array_of(items: list[int], dtype: np.dtype[Any]) -> Any:
+    """A read-only array of items that a rule of the layout made."""
+    made = np.array(items, dtype)
+    made.flags.writeable = False
+    return made
+
+
+def is_repeat(values: Any, value: object, like: Any) -> bool:
+    """Whether ``values`` is empty, or ``value`` once per element of ``like``."""
+    return not len(values) or (len(values) == len(like) and all(v == value for v in values))
+
+
+def same_lengths(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
+    """Whether two nested lists have the same shape."""
+    return len(first) == len(second) and all(
+        len(a) == len(b) for a, b in zip(first, second, strict=True)
+    )

@@ -1,0 +1,237 @@
+"""Where an error happened: what generated code knows about each layout and frame.
+
+A :class:`Layout` and its :class:`Place` objects are built once, at import; raising is
+the only time they are read, so decoding pays nothing for good messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn, TypeAlias
+
+from pdwire.errors import (
+    FrameCountError,
+    FrameValueError,
+    InvariantError,
+    LossyEncodeError,
+    UnknownMessageError,
+    WireError,
+    shorten,
+)
+
+__all__ = [
+    "NOT_PLAIN",
+    "Frames",
+    "Layout",
+    "Place",
+    "as_bytes",
+    "broken",
+    "const",
+    "fixed",
+    "guarded",
+    "lossy",
+    "plain",
+    "refuse",
+    "wrong_count",
+]
+
+Frames: TypeAlias = Sequence[Any]
+"""Any sequence of bytes-like objects: ``bytes``, ``memoryview``, ``zmq.Frame``."""
+
+NOT_PLAIN: Final = (TypeError, ValueError, AttributeError, BufferError)
+"""What fast paths raise on frames that are not ``bytes``; :func:`plain` sorts it out."""
+
+
+class Layout:
+    """Identity of one layout, for error messages.
+
+    Args:
+        message: backend group and message name, ``"mooncake TransferInfo"``.
+        layout: layout id.
+        releases: who speaks it, readable: ``"0.5.17–0.5.18"``.
+        counts: frame counts allowed, guard not counted.
+        others: for counts of the message's other layouts, who sends them.
+        guard: the guard frame or ``None``.
+    """
+
+    __slots__ = ("counts", "guard", "layout", "message", "others", "releases")
+
+    def __init__(
+        self,
+        message: str,
+        layout: str,
+        releases: str,
+        counts: tuple[int, ...],
+        others: dict[int, str],
+        guard: bytes | None = None,
+    ) -> None:
+        self.message = message
+        self.layout = layout
+        self.releases = releases
+        self.counts = counts
+        self.others = others
+        self.guard = guard
+
+
+class Place:
+    """One frame (or body key) of one layout: its name, range and what is expected."""
+
+    __slots__ = ("allowed", "expected", "field", "hi", "layout", "lo", "position")
+
+    def __init__(
+        self,
+        layout: Layout,
+        position: int | None,
+        field: str,
+        expected: str,
+        lo: int = 0,
+        hi: int = 0,
+        allowed: tuple[str, ...] = (),
+    ) -> None:
+        self.layout = layout
+        self.position = position
+        self.field = field
+        self.expected = expected
+        self.lo = lo
+        self.hi = hi
+        self.allowed = allowed
+
+
+def refuse(at: Place, came: object, hint: str = "", expected: str = "") -> NoReturn:
+    """Raise the :class:`FrameValueError` of one frame."""
+    raise FrameValueError(
+        expected or at.expected,
+        shorten(came),
+        message=at.layout.message,
+        layout=at.layout.layout,
+        frame=at.position,
+        field=at.field,
+        hint=hint,
+    )
+
+
+def lossy(at: Place, value: object, hint: str = "") -> NoReturn:
+    """Raise the :class:`LossyEncodeError` of one field."""
+    raise LossyEncodeError(
+        at.expected,
+        shorten(value),
+        message=at.layout.message,
+        layout=at.layout.layout,
+        frame=at.position,
+        field=at.field,
+        hint=hint,
+    )
+
+
+def broken(layout: Layout, expected: str, came: str, field: str = "") -> InvariantError:
+    """The error of an invariant across frames; the caller raises it."""
+    return InvariantError(expected, came, message=layout.message, layout=layout.layout, field=field)
+
+
+def wrong_count(layout: Layout, frames: Frames) -> WireError:
+    """The error of a frame count (guard not counted) that the layout does not allow."""
+    guard = 0 if layout.guard is None else 1
+    count = len(frames) - guard
+    if guard and not (len(frames) and as_bytes(frames[0], layout) == layout.guard):
+        return _no_guard(layout, frames)
+    known = layout.others.get(count, "")
+    return FrameCountError(
+        " or ".join(map(str, layout.counts)) + " frames",
+        f"{count} frames",
+        message=layout.message,
+        layout=layout.layout,
+        hint=f"{count} frames: a {known} peer?" if known else "",
+    )
+
+
+def guarded(frame: Any, layout: Layout) -> None:
+    """Check the guard frame; called when it is not the very bytes.
+
+    Raises:
+        UnknownMessageError: the frame is not this backend's guard.
+    """
+    if as_bytes(frame, layout) != layout.guard:
+        raise _no_guard(layout, [frame])
+
+
+def _no_guard(layout: Layout, frames: Frames) -> WireError:
+    return UnknownMessageError(
+        f"the guard {layout.guard!r} first",
+        shorten(as_bytes(frames[0], layout)) if len(frames) else "no frames",
+        message=layout.message,
+        layout=layout.layout,
+        hint="another backend's message, or the guard was stripped: pass the whole message",
+    )
+
+
+def const(frame: Any, value: bytes, at: Place) -> None:
+    """Check a constant frame; called when it is not the very bytes.
+
+    Raises:
+        UnknownMessageError: the frame is something else, so this is another message.
+    """
+    came = as_bytes(frame, at.layout)
+    if came != value:
+        raise UnknownMessageError(
+            repr(value),
+            shorten(came),
+            message=at.layout.message,
+            layout=at.layout.layout,
+            frame=at.position,
+            field=at.field,
+            hint="another message",
+        )
+
+
+def fixed(frame: Any, value: bytes, at: Place) -> None:
+    """Check a constant frame that does not tell messages apart.
+
+    Raises:
+        FrameValueError: the frame is something else.
+    """
+    came = as_bytes(frame, at.layout)
+    if came != value:
+        refuse(at, came)
+
+
+def as_bytes(frame: Any, layout: Layout) -> bytes:
+    """The frame's bytes, copied if it is not ``bytes`` (scalar frames only).
+
+    Raises:
+        FrameValueError: it is not a bytes-like object.
+    """
+    if frame.__class__ is bytes:
+        value: bytes = frame
+        return value
+    try:
+        return memoryview(frame).tobytes()
+    except (TypeError, ValueError, BufferError):
+        raise FrameValueError(
+            "a bytes-like frame",
+            type(frame).__name__,
+            message=layout.message,
+            layout=layout.layout,
+        ) from None
+
+
+def plain(frames: Any, layout: Layout) -> list[bytes]:
+    """All frames as ``bytes``, for the second attempt on frames that were not.
+
+    Raises:
+        FrameValueError: a frame is not bytes-like, or ``frames`` is no sequence of them.
+        RuntimeError: the frames were ``bytes`` already, so the codec itself is at fault.
+    """
+    try:
+        listed = list(frames)
+    except TypeError:
+        listed = [frames]
+    if isinstance(frames, bytes | bytearray | memoryview | str) or listed == [frames]:
+        raise FrameValueError(
+            "a sequence of frames",
+            shorten(frames),
+            message=layout.message,
+            layout=layout.layout,
+        )
+    if isinstance(frames, list | tuple) and all(f.__class__ is bytes for f in frames):
+        raise RuntimeError(f"codec of {layout.message} {layout.layout} failed on plain frames")
+    return [as_bytes(frame, layout) for frame in listed]

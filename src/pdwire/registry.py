@@ -1,0 +1,229 @@
+"""Which codec: chosen by release or revision, or proved by the bytes that came.
+
+``recognise`` never guesses. It runs every layout that the first frames leave possible
+and keeps those that accept; since decoders are strict, that is exactly the set of
+layouts that the bytes do not rule out. Layouts that read the same values agree and are
+no ambiguity; when two of them read different values the answer says ``ambiguous``
+(field reports V1 and V2).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pdwire.codec import Codec, Message
+from pdwire.errors import (
+    AmbiguousMessageError,
+    FrameCountError,
+    UnknownLayoutError,
+    UnknownMessageError,
+    WireError,
+)
+from pdwire.frames.place import Frames
+
+__all__ = ["Recognition", "Registry"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recognition:
+    """What the bytes prove about one message.
+
+    Attributes:
+        candidates: every codec whose layout accepts the frames, never empty.
+        ambiguous: two candidates read different values or different messages.
+        message: the message's name; empty when candidates differ about it.
+        backends: backends whose layouts fit, in the spec's order.
+        releases: releases whose layouts fit, oldest first.
+    """
+
+    candidates: tuple[Codec[Any], ...]
+    ambiguous: bool
+    message: str
+    backends: tuple[str, ...]
+    releases: tuple[str, ...]
+
+    @property
+    def codec(self) -> Codec[Any]:
+        """The newest codec that fits.
+
+        Raises:
+            AmbiguousMessageError: two fit and read differently; choose by release.
+        """
+        if self.ambiguous:
+            told = ", ".join(f"{c.backend} {c.message} {c.layout}" for c in self.candidates)
+            raise AmbiguousMessageError(
+                "frames that fit one reading", told, hint="name the peer's release"
+            )
+        return self.candidates[-1]
+
+
+class Registry:
+    """All codecs, in the spec's order, and the ways to choose one."""
+
+    def __init__(
+        self,
+        codecs: Iterable[Codec[Any]],
+        order: tuple[str, ...],
+        aliases: dict[str, str],
+    ) -> None:
+        self._codecs = tuple(codecs)
+        self._order = {release: n for n, release in enumerate(order)}
+        self._aliases = aliases
+        self._by_name: dict[tuple[str, str], list[Codec[Any]]] = {}
+        self._by_release: dict[tuple[str, str, str], Codec[Any]] = {}
+        for codec in self._codecs:
+            key = (codec.backend, codec.message)
+            self._by_name.setdefault(key, []).append(codec)
+            for release in codec.releases:
+                self._by_release[(*key, release)] = codec
+
+    def layouts(self, backend: str | None = None, message: str | None = None) -> list[Codec[Any]]:
+        """Every codec, or those of one backend or message, oldest layout first."""
+        name = self._aliases.get(message, message) if message is not None else None
+        return [
+            codec
+            for codec in self._codecs
+            if (backend is None or codec.backend == backend)
+            and (name is None or codec.message == name)
+        ]
+
+    def releases(self, backend: str) -> list[str]:
+        """The releases that have the backend, oldest first.
+
+        Raises:
+            UnknownLayoutError: no such backend.
+        """
+        found = {r for codec in self._codecs if codec.backend == backend for r in codec.releases}
+        if not found:
+            raise UnknownLayoutError(self._unknown("backend", backend, self._backends()))
+        return sorted(found, key=self._order.__getitem__)
+
+    def layout(
+        self,
+        backend: str,
+        message: str,
+        *,
+        release: str | None = None,
+        revision: str | None = None,
+    ) -> Codec[Any]:
+        """The codec of a release or of a revision; without either, the newest.
+
+        Args:
+            backend: ``"mooncake"``, ``"nixl"``, ``"mori"``, ``"ascend"``.
+            message: name on the wire, class name or alias.
+            release: a published release, ``"0.5.19"``.
+            revision: a layout id, ``"r8"``.
+
+        Raises:
+            UnknownLayoutError: there is no such thing; the text says what there is.
+        """
+        name = self._aliases.get(message, message)
+        known = self._by_name.get((backend, name))
+        if known is None:
+            raise UnknownLayoutError(self._no_message(backend, message))
+        if release is not None and revision is not None:
+            raise UnknownLayoutError("choose by release or by revision, not by both")
+        if release is not None:
+            codec = self._by_release.get((backend, name, release))
+            if codec is None:
+                raise UnknownLayoutError(self._no_release(backend, name, release))
+            return codec
+        if revision is not None:
+            for codec in known:
+                if codec.layout == revision:
+                    return codec
+            ids = [codec.layout for codec in known]
+            raise UnknownLayoutError(self._unknown(f"{backend} {name} revision", revision, ids))
+        return known[-1]
+
+    def recognise(
+        self, frames: Frames, *, backend: str | None = None, direction: str | None = None
+    ) -> Recognition:
+        """Which messages and layouts these frames can be, proved by their bytes.
+
+        Args:
+            frames: the whole multipart message, guard included.
+            backend: only layouts of this backend (what the socket serves).
+            direction: only messages that travel this way, ``"decode -> prefill"``.
+
+        Raises:
+            UnknownMessageError: no message begins like this.
+            FrameCountError: a known message with a count that no layout allows.
+            WireError: one known message; the error of the layout that came furthest.
+        """
+        fits: list[tuple[Codec[Any], Message]] = []
+        faults: list[WireError] = []
+        tried: dict[int, Message | WireError] = {}
+        for codec in self._codecs:
+            if codec.transport != "zmq" or (backend is not None and codec.backend != backend):
+                continue
+            if direction is not None and direction not in codec.directions:
+                continue
+            outcome = tried.get(id(codec.decode))
+            if outcome is None:
+                outcome = tried[id(codec.decode)] = _attempt(codec, frames)
+            if isinstance(outcome, WireError):
+                faults.append(outcome)
+            else:
+                fits.append((codec, outcome))
+        if not fits:
+            raise _closest(faults)
+        return self._recognition(fits)
+
+    def _recognition(self, fits: list[tuple[Codec[Any], Message]]) -> Recognition:
+        first = fits[0][1]
+        found = {release for codec, _ in fits for release in codec.releases}
+        messages = {codec.message for codec, _ in fits}
+        return Recognition(
+            candidates=tuple(codec for codec, _ in fits),
+            ambiguous=any(other != first for _, other in fits),
+            message=messages.pop() if len(messages) == 1 else "",
+            backends=tuple(dict.fromkeys(codec.backend for codec, _ in fits)),
+            releases=tuple(sorted(found, key=self._order.__getitem__)),
+        )
+
+    def _backends(self) -> list[str]:
+        return list(dict.fromkeys(codec.backend for codec in self._codecs))
+
+    def _no_message(self, backend: str, message: str) -> str:
+        backends = self._backends()
+        if backend not in backends:
+            return self._unknown("backend", backend, backends)
+        names = [name for known, name in self._by_name if known == backend]
+        return self._unknown(f"{backend} message", message, names)
+
+    def _no_release(self, backend: str, name: str, release: str) -> str:
+        if release not in self._order:
+            return self._unknown("release", release, list(self._order))
+        having = [r for codec in self._by_name[(backend, name)] for r in codec.releases]
+        return f"{backend} has no {name} in {release}; it has one in {', '.join(having)}"
+
+    @staticmethod
+    def _unknown(what: str, came: str, known: list[str]) -> str:
+        near = difflib.get_close_matches(came, known, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        return f"unknown {what} {came!r}{meant} (known: {', '.join(known)})"
+
+
+def _attempt(codec: Codec[Any], frames: Frames) -> Message | WireError:
+    try:
+        message: Message = codec.decode(frames)
+    except WireError as fault:
+        return fault
+    return message
+
+
+_RANK = {UnknownMessageError: 0, FrameCountError: 1}
+
+
+def _closest(faults: list[WireError]) -> WireError:
+    """The fault that says most: one past the recognition, else the count, else unknown."""
+    if not faults:
+        return UnknownMessageError("a message of a known backend", "nothing to try")
+    best = max(faults, key=lambda fault: (_RANK.get(type(fault), 2), fault.frame or 0))
+    if isinstance(best, UnknownMessageError):
+        return UnknownMessageError("a known message", best.came, hint="no layout begins like this")
+    return best
