@@ -28,7 +28,7 @@ __all__ = ["Codec", "Message", "field_names", "seal"]
 M = TypeVar("M", bound="Message")
 
 
-class Message:
+class Message:  # noqa: PLW1641  # unhashable on purpose, as the text says
     """Base of every generated message.
 
     Equality compares field by field; arrays by their items, so that an array built by
@@ -105,6 +105,9 @@ class Codec(Generic[M]):
         transport: ``"zmq"``, ``"notification"`` or ``"http"``.
         guard: the frame before frame 0 that positions do not count, or ``None``. It is
             part of what ``decode`` takes and ``encode`` gives.
+        lead: the constants that tell the message, ``(index in the multipart, bytes)``, the
+            guard among them.
+        number: index in the multipart of the decimal that tells the message, or ``None``.
         counts: frame counts that the layout allows, guard not counted.
         fields: names of the fields that have a frame in this layout.
         fingerprint: SHA-256 (hex) over the canonical layout, as in the lock file.
@@ -120,6 +123,8 @@ class Codec(Generic[M]):
     directions: tuple[str, ...]
     transport: str
     guard: bytes | None
+    lead: tuple[tuple[int, bytes], ...]
+    number: int | None
     counts: tuple[int, ...]
     fields: tuple[str, ...]
     fingerprint: str

@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pdwire.codec import Codec, Message
 from pdwire.errors import (
@@ -21,8 +21,9 @@ from pdwire.errors import (
     UnknownLayoutError,
     UnknownMessageError,
     WireError,
+    shorten,
 )
-from pdwire.frames.place import Frames
+from pdwire.frames.place import Frames, Layout, as_bytes
 
 __all__ = ["Recognition", "Registry"]
 
@@ -154,14 +155,17 @@ class Registry:
             FrameCountError: a known message with a count that no layout allows.
             WireError: one known message; the error of the layout that came furthest.
         """
+        served = [
+            codec
+            for codec in self._codecs
+            if codec.transport == "zmq"
+            and (backend is None or codec.backend == backend)
+            and (direction is None or direction in codec.directions)
+        ]
         fits: list[tuple[Codec[Any], Message]] = []
         faults: list[WireError] = []
         tried: dict[int, Message | WireError] = {}
-        for codec in self._codecs:
-            if codec.transport != "zmq" or (backend is not None and codec.backend != backend):
-                continue
-            if direction is not None and direction not in codec.directions:
-                continue
+        for codec in _led(served, _leading(frames)):
             outcome = tried.get(id(codec.decode))
             if outcome is None:
                 outcome = tried[id(codec.decode)] = _attempt(codec, frames)
@@ -170,7 +174,7 @@ class Registry:
             else:
                 fits.append((codec, outcome))
         if not fits:
-            raise _closest(faults)
+            raise _closest(faults, frames)
         return self._recognition(fits)
 
     def _recognition(self, fits: list[tuple[Codec[Any], Message]]) -> Recognition:
@@ -216,14 +220,37 @@ def _attempt(codec: Codec[Any], frames: Frames) -> Message | WireError:
     return message
 
 
-_RANK = {UnknownMessageError: 0, FrameCountError: 1}
+def _leading(frames: Frames) -> list[bytes]:
+    """The first two frames as bytes: all that tells messages apart lies there."""
+    try:
+        return [as_bytes(frame, _ANY) for frame in frames[:2]]
+    except (TypeError, KeyError):
+        raise UnknownMessageError("a sequence of frames", shorten(frames)) from None
 
 
-def _closest(faults: list[WireError]) -> WireError:
-    """The fault that says most: one past the recognition, else the count, else unknown."""
+def _led(codecs: list[Codec[Any]], leading: list[bytes]) -> list[Codec[Any]]:
+    """The codecs whose constants these frames begin with; most constants win.
+
+    A message that begins with a number is only tried when no tag and no guard fits.
+    """
+    found: dict[int, list[Codec[Any]]] = {}
+    for codec in codecs:
+        tagged = all(n < len(leading) and leading[n] == value for n, value in codec.lead)
+        number = codec.number
+        if tagged and (
+            number is None or (leading[number : number + 1] and leading[number].isdigit())
+        ):
+            found.setdefault(len(codec.lead), []).append(codec)
+    return found[max(found)] if found else []
+
+
+_ANY: Final = Layout("", "", "", (), {})
+_RANK: Final = {UnknownMessageError: 0, FrameCountError: 1}
+
+
+def _closest(faults: list[WireError], frames: Frames) -> WireError:
+    """The fault that says most: a frame's value, else the count, else that none is known."""
     if not faults:
-        return UnknownMessageError("a message of a known backend", "nothing to try")
-    best = max(faults, key=lambda fault: (_RANK.get(type(fault), 2), fault.frame or 0))
-    if isinstance(best, UnknownMessageError):
-        return UnknownMessageError("a known message", best.came, hint="no layout begins like this")
-    return best
+        first = shorten(as_bytes(frames[0], _ANY)) if len(frames) else "no frames"
+        return UnknownMessageError("a known message", first, hint="no layout begins like this")
+    return max(faults, key=lambda fault: (_RANK.get(type(fault), 2), fault.frame or 0))

@@ -182,7 +182,7 @@ def _with_empty(frame: Frame, field: Field, value: str, fallback: str | None) ->
     source = f"f{frame.position}"
     if fallback is not None:
         return [value, f"if len({source})", f"else {fallback}"]
-    natural = frame.empty is REQUIRED or frame.empty == ()
+    natural = frame.empty is REQUIRED or frame.empty == () or frame.type == "bytes"
     if natural:
         return [value]
     if " if " in value:

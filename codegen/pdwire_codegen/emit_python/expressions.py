@@ -52,7 +52,8 @@ def write(frame: Frame, message: Message, value: str, place: str) -> str:
         plain = f"{row.write}({value}, {row.dtype}, {place})"
     else:
         plain = f"{row.write}({value}, {place})"
-    if frame.empty is REQUIRED or isinstance(frame.empty, Repeat) or frame.empty == ():
+    natural = frame.empty is REQUIRED or frame.empty == () or frame.type == "bytes"
+    if natural or isinstance(frame.empty, Repeat):
         return plain
     if frame.empty is None:
         return f'b"" if {value} is None else {plain}'

@@ -7,7 +7,7 @@ from pdwire_codegen.emit_python.types import expected
 from pdwire_codegen.emit_python.writing import call, literal
 from pdwire_codegen.model import Field, Frame, Layout, Message
 
-__all__ = ["KNOWN", "field_place", "layout_line", "place_line"]
+__all__ = ["KNOWN", "field_place", "layout_line", "lead_of", "place_line", "tag_of"]
 
 KNOWN: frozenset[str] = frozenset(runtime.__all__)
 """Names that generated code may import from ``pdwire.frames``."""
@@ -17,9 +17,26 @@ def layout_line(message: Message, layout: Layout, spoken: str) -> list[str]:
     """``_L = Layout(…)``."""
     name = f"{message.group} {message.name}"
     args = [literal(name), literal(layout.id), literal(spoken), literal(layout.counts), "COUNTS"]
-    if message.guard is not None:
-        args.append(literal(message.guard.encode()))
+    tag = tag_of(message)
+    if message.guard is not None or tag:
+        args.append(literal(message.guard.encode()) if message.guard is not None else "None")
+    if tag:
+        args.append(literal(tag))
     return call("_L = Layout", args)
+
+
+def tag_of(message: Message) -> tuple[tuple[int, bytes], ...]:
+    """The recognised constant as ``((index in the multipart, bytes),)``."""
+    rule = message.recognise
+    if rule is None or rule.equals is None:
+        return ()
+    return ((rule.frame + (message.guard is not None), rule.equals.encode()),)
+
+
+def lead_of(message: Message) -> tuple[tuple[int, bytes], ...]:
+    """Every constant that a message begins with: guard and tag."""
+    guard = ((0, message.guard.encode()),) if message.guard is not None else ()
+    return guard + tag_of(message)
 
 
 def field_place(field: Field, key: str | None = None) -> list[str]:

@@ -52,9 +52,10 @@ class Layout:
         counts: frame counts allowed, guard not counted.
         others: for counts of the message's other layouts, who sends them.
         guard: the guard frame or ``None``.
+        lead: the constants that tell the message, ``(index in the multipart, bytes)``.
     """
 
-    __slots__ = ("counts", "guard", "layout", "message", "others", "releases")
+    __slots__ = ("counts", "guard", "layout", "lead", "message", "others", "releases")
 
     def __init__(
         self,
@@ -64,7 +65,9 @@ class Layout:
         counts: tuple[int, ...],
         others: dict[int, str],
         guard: bytes | None = None,
+        lead: tuple[tuple[int, bytes], ...] = (),
     ) -> None:
+        self.lead = lead
         self.message = message
         self.layout = layout
         self.releases = releases
@@ -134,6 +137,9 @@ def wrong_count(layout: Layout, frames: Frames) -> WireError:
     count = len(frames) - guard
     if guard and not (len(frames) and as_bytes(frames[0], layout) == layout.guard):
         return _no_guard(layout, frames)
+    for index, value in layout.lead:
+        if index >= len(frames) or as_bytes(frames[index], layout) != value:
+            return _other_message(layout, frames, index, value)
     known = layout.others.get(count, "")
     return FrameCountError(
         " or ".join(map(str, layout.counts)) + " frames",
@@ -161,6 +167,18 @@ def _no_guard(layout: Layout, frames: Frames) -> WireError:
         message=layout.message,
         layout=layout.layout,
         hint="another backend's message, or the guard was stripped: pass the whole message",
+    )
+
+
+def _other_message(layout: Layout, frames: Frames, index: int, value: bytes) -> WireError:
+    came = shorten(as_bytes(frames[index], layout)) if index < len(frames) else "no such frame"
+    return UnknownMessageError(
+        repr(value),
+        came,
+        message=layout.message,
+        layout=layout.layout,
+        frame=index - (layout.guard is not None),
+        hint="another message",
     )
 
 
