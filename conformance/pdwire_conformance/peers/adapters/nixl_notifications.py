@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pdwire_conformance.peers.errors import Unavailable
+from pdwire_conformance.peers.errors import InexpressibleError, Unavailable
 from pdwire_conformance.peers.loader import LoadedRelease
 from pdwire_conformance.peers.registry import Decoder, Encoder, Values, decodes, encodes
 from pdwire_conformance.peers.standins import StandIn, bare
@@ -84,6 +84,8 @@ def aux_encoder(peer: LoadedRelease) -> Encoder:
 
     def prepare(values: Values) -> Call:
         rank = values.get("pp_rank")
+        if rank is None and values.get("expected"):
+            raise InexpressibleError("a count of chunks goes with a rank")
         hand = Hand(
             room=values["room"],
             chunk_id=values.get("expected", 0),
