@@ -5,7 +5,8 @@ Rules:
 * Every request has a deadline; a peer that misses one is ended and unusable from then
   on (:class:`~.errors.PeerUnavailable`), because its next line could answer anything.
 * A failure of the release's own code is :class:`~.errors.PeerError`; a failure on our
-  side is :class:`~.errors.RunnerError`. They never pass for each other.
+  side is :class:`~.errors.RunnerError`. They never pass for each other. Values that the
+  release has no way to send are :class:`~.errors.InexpressibleError`.
 * The runner is a child of ours, ended by its own process id when the peer is closed.
 
 ::
@@ -30,13 +31,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from .errors import PeerError, PeerUnavailable, RunnerError
+from .errors import InexpressibleError, PeerError, PeerUnavailable, RunnerError
 from .wheels import fetch
 
 Values = dict[str, Any]
 Request = Mapping[str, Any]
+Reply = list[bytes] | Values | PeerError | InexpressibleError
 
 _STEP_BYTES = 1 << 16
+_BY_NAME = {"PeerUnavailable": PeerUnavailable, "InexpressibleError": InexpressibleError}
 
 
 class Peer:
@@ -111,11 +114,12 @@ class Peer:
         values: Values = answer["values"]
         return values
 
-    def batch(self, items: Sequence[Request]) -> list[list[bytes] | Values | PeerError]:
+    def batch(self, items: Sequence[Request]) -> list[Reply]:
         """Answers to many encode and decode requests, in order.
 
-        An item that the release refuses is a :class:`PeerError` in its place; a fault of
-        ours raises :class:`RunnerError`. Frames in a request may be bytes.
+        An item that the release refuses is a :class:`PeerError` in its place, one that
+        it has no way to send an :class:`InexpressibleError`; a fault of ours raises
+        :class:`RunnerError`. Frames in a request may be bytes.
         """
         answer = self._ask({"op": "batch", "items": [_json_ready(item) for item in items]})
         return [_item(reply) for reply in answer["items"]]
@@ -167,7 +171,8 @@ class Peer:
         process = self._process
         if process is None:
             raise PeerUnavailable(f"the peer {self.release} is not running")
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         ends = time.monotonic() + limit_s
         rest = memoryview(line)
         with selectors.DefaultSelector() as selector:
@@ -187,7 +192,8 @@ class Peer:
         return reply
 
     def _write(self, rest: memoryview) -> int:
-        assert self._process is not None and self._process.stdin is not None
+        assert self._process is not None
+        assert self._process.stdin is not None
         try:
             return os.write(self._process.stdin.fileno(), rest[:_STEP_BYTES])
         except BlockingIOError:
@@ -197,7 +203,8 @@ class Peer:
             return len(rest)
 
     def _read(self) -> None:
-        assert self._process is not None and self._process.stdout is not None
+        assert self._process is not None
+        assert self._process.stdout is not None
         chunk = os.read(self._process.stdout.fileno(), _STEP_BYTES)
         if not chunk:
             raise self._lost("ended")
@@ -242,16 +249,16 @@ def _json_ready(request: Request) -> dict[str, Any]:
 def _checked(answer: dict[str, Any]) -> dict[str, Any]:
     if (error := answer.get("error")) is None:
         return answer
-    if error["type"] == "PeerUnavailable":
-        raise PeerUnavailable(error["text"])
+    if error["where"] == "runner" and error["type"] in _BY_NAME:
+        raise _BY_NAME[error["type"]](error["text"])
     kind = PeerError if error["where"] == "peer" else RunnerError
     raise kind(error["type"], error["text"])
 
 
-def _item(answer: dict[str, Any]) -> list[bytes] | Values | PeerError:
+def _item(answer: dict[str, Any]) -> Reply:
     try:
         checked = _checked(answer)
-    except PeerError as error:
+    except (PeerError, InexpressibleError) as error:
         return error
     if "frames" in checked:
         return _frames(checked)

@@ -2,11 +2,13 @@
 
 ::
 
-    PeerUnavailable   the release cannot be fetched, started or spoken to here
-    Unavailable       this release has no encoder or no decoder for a message
-    PeerError         the peer's own code failed on what it was given
-    RunnerError       our side of the runner failed; always a fault of ours
-    StandInGapError   the peer's code read an attribute that no stand-in supplies
+    PeerUnavailable     the release cannot be fetched, started or spoken to here
+    Unavailable         this release has no encoder or no decoder for a message
+    DroppedError        the peer's own code silently ignored the message, or sent none
+    InexpressibleError  the release's encoder has no way to send these values
+    PeerError           the peer's own code failed on what it was given
+    RunnerError         our side of the runner failed; always a fault of ours
+    StandInGapError     the peer's code read an attribute that no stand-in supplies
 """
 
 from __future__ import annotations
@@ -18,6 +20,17 @@ class PeerUnavailable(Exception):
 
 class Unavailable(Exception):
     """The release has no such encoder or decoder; the text says why."""
+
+
+class DroppedError(ValueError):
+    """The release's code returned without using the message; the text says what it did."""
+
+
+class InexpressibleError(ValueError):
+    """No state of the release makes its encoder send these values; the text says why.
+
+    A property of the release, not a fault: a caller counts it and draws other values.
+    """
 
 
 class PeerError(Exception):

@@ -18,6 +18,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import logging
 import sys
 import types
 from collections.abc import Collection, Mapping, Sequence
@@ -66,6 +67,10 @@ class LoadedRelease:
     def has(self, name: str) -> bool:
         """Whether the release has the file of ``sglang.srt.disaggregation.<name>``."""
         return _source(self.root, f"{_PD}.{name}") is not None
+
+    def has_class(self, module: str, name: str) -> bool:
+        """Whether ``module`` of the release defines ``name``."""
+        return self.has(module) and hasattr(self.module(module), name)
 
     def attribute(self, module: str, path: str) -> Any:
         """``module`` and a dotted path in it; :class:`Unavailable` where a part is missing."""
@@ -139,6 +144,8 @@ def load(release: str, root: Path, *, real: Collection[str] = ()) -> LoadedRelea
             return LoadedRelease(release=release, root=root)
     if "sglang" in sys.modules:
         raise RuntimeError("sglang is imported already: a release needs a process of its own")
+    # A library that SGLang always has loaded gives every logger this method.
+    logging.Logger.warning_once = logging.Logger.warning  # type: ignore[attr-defined]
     missing = {name for name in STUBBED_IF_MISSING if importlib.util.find_spec(name) is None}
     sys.meta_path.insert(0, _Finder(root, (STUBBED - set(real)) | missing, ANSWERS))
     return LoadedRelease(release=release, root=root)

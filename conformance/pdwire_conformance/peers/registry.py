@@ -5,6 +5,7 @@ An adapter is a factory, called once per process with the loaded release::
     @encodes("mooncake", "TransferInfo")
     def transfer_info(peer: LoadedRelease) -> Encoder: ...
 
+
     @decodes("mooncake", "TransferInfo")
     def transfer_info(peer: LoadedRelease) -> Decoder: ...
 
@@ -41,10 +42,16 @@ class Encoder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoder:
-    """``prepare(frames)`` gives a call that runs the real decoder; ``read`` its values."""
+    """``prepare(frames)`` gives a call that runs the real decoder; ``read`` its values.
+
+    ``timed(frames, number)`` is for decoders that cannot be called alone (a receive
+    loop, a handler that goes on to act): it gives a call that decodes ``number`` times
+    with as little besides the real code as can be. Without it ``prepare`` is timed.
+    """
 
     prepare: Callable[[Frames], Callable[[], Any]]
     read: Callable[[Any], Values]
+    timed: Callable[[Frames, int], Callable[[], Any]] | None = None
 
 
 EncoderFactory = Callable[[LoadedRelease], Encoder]

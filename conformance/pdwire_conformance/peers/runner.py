@@ -6,7 +6,9 @@ Rules:
 * Standard output belongs to the protocol: whatever the release prints goes to stderr.
 * A failure inside the release's code is ``"where": "peer"``; one of ours is
   ``"where": "runner"``. It is the peer's when the innermost frame of the traceback is
-  not ours and a frame of the release is in it.
+  not ours and a frame of the release is in it. A message that the release ignores is
+  the peer's too (type ``DroppedError``); values that it cannot send are not a failure of
+  either side (type ``InexpressibleError``, ``"where": "runner"``).
 
 Requests: ``hello``, ``encode``, ``decode``, ``bench``, ``batch``.
 """
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import platform
 import sys
@@ -24,7 +27,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
-from .errors import PeerUnavailable, StandInGapError, Unavailable
+from .errors import (
+    DroppedError,
+    InexpressibleError,
+    PeerUnavailable,
+    StandInGapError,
+    Unavailable,
+)
 from .loader import LoadedRelease, load
 from .registry import Decoder, Encoder, Key, registered
 from .values import to_json
@@ -32,6 +41,9 @@ from .wheels import fetch
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
+
+TRACE = "PDWIRE_PEER_TRACE"
+"""Environment variable: set, the release's log and every traceback go to stderr."""
 
 _OURS = str(Path(__file__).resolve().parent)
 
@@ -45,8 +57,8 @@ class Runner:
         self._factories = registered()
         self._made: dict[Key, Encoder | Decoder | Exception] = {}
 
-    def answer(self, request: Request) -> Answer:
-        """The answer to one request; never raises."""
+    def answer(self, request: Any) -> Answer:
+        """The answer to one request, whatever was sent; never raises."""
         identity = {"id": request.get("id")} if isinstance(request, dict) else {"id": None}
         try:
             return identity | self._operation(request["op"])(request)
@@ -94,16 +106,20 @@ class Runner:
         return {"values": to_json(decoder.read(result))}
 
     def _bench(self, request: Request) -> Answer:
-        if "frames" in request:
-            call: Callable[[], Any] = self._decoder(request).prepare(_frames(request))
-        else:
-            call = self._encode_call(request)
         number = int(request["number"])
-        call()
+        run = self._bench_run(request, number)
+        self._bench_run(request, 1)()
         started = time.perf_counter()
-        for _ in range(number):
-            call()
+        run()
         return {"seconds": time.perf_counter() - started}
+
+    def _bench_run(self, request: Request, number: int) -> Callable[[], Any]:
+        if "frames" not in request:
+            return _repeated(self._encode_call(request), number)
+        decoder = self._decoder(request)
+        if decoder.timed is not None:
+            return decoder.timed(_frames(request), number)
+        return _repeated(decoder.prepare(_frames(request)), number)
 
     def _batch(self, request: Request) -> Answer:
         return {"items": [self.answer(item) for item in request["items"]]}
@@ -141,17 +157,27 @@ class Runner:
         return f"runner fault: {type(error).__name__}: {error}"
 
     def _error(self, error: Exception) -> dict[str, str]:
-        if os.environ.get("PDWIRE_PEER_TRACE"):
+        if os.environ.get(TRACE):
             traceback.print_exception(error)
         where = "peer" if self._is_theirs(error) else "runner"
         return {"type": type(error).__name__, "text": str(error)[:500], "where": where}
 
     def _is_theirs(self, error: Exception) -> bool:
-        if isinstance(error, StandInGapError | Unavailable):
+        if isinstance(error, DroppedError):
+            return True  # ours tells of it, the release did it
+        if isinstance(error, InexpressibleError | StandInGapError | Unavailable):
             return False
         files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
         theirs = any(name.startswith(str(self._peer.root)) for name in files)
         return theirs and not files[-1].startswith(_OURS)
+
+
+def _repeated(call: Callable[[], Any], number: int) -> Callable[[], None]:
+    def run() -> None:
+        for _ in range(number):
+            call()
+
+    return run
 
 
 def _frames(request: Request) -> list[bytes]:
@@ -198,6 +224,8 @@ def main(argv: list[str] | None = None) -> int:
         answers.flush()
         return 3
     peer = load(options.release, wheel.root, real=options.real)
+    if not os.environ.get(TRACE):
+        logging.disable(logging.ERROR)
     serve(Runner(peer, wheel.sha256), sys.stdin, answers)
     return 0
 

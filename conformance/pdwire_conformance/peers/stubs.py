@@ -84,8 +84,8 @@ class Stub:
     def __enter__(self) -> Any:
         return self
 
-    def __exit__(self, *exc: object) -> bool:
-        return False
+    def __exit__(self, *exc: object) -> None:
+        return None
 
     def __lt__(self, other: object) -> bool:
         return False

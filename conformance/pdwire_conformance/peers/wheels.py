@@ -73,9 +73,7 @@ def cached(release: str) -> Wheel | None:
     folder = cache_root() / _checked(release)
     try:
         marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
-        return Wheel(
-            release=release, root=folder, filename=marker["file"], sha256=marker["sha256"]
-        )
+        return Wheel(release=release, root=folder, filename=marker["file"], sha256=marker["sha256"])
     except (OSError, ValueError, KeyError):
         return None
 
