@@ -114,9 +114,14 @@ def encodings(
 def _attempt(
     message: Message, layout: Layout, count: int, values: Values
 ) -> list[bytes] | ReadingError:
+    ruled = {derivation.field for derivation in layout.derivations}
     for slot in layout.frames[count:]:
+        # A derived field's frame may be left out: the rule speaks, and if it says something
+        # else the value does not come back.
+        if slot.field is None or slot.field in ruled:
+            continue
         lack = meant(slot.absent, values)
-        if slot.field is not None and (lack is None or not same(lack.value, values[slot.field])):
+        if lack is None or not same(lack.value, values[slot.field]):
             came = shorten_value(values[slot.field])
             return _lossy(message, layout, slot, "the value that no frame means", came)
     guard = [] if message.guard is None else [message.guard.encode("ascii")]

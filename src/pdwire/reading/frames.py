@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pdwire.reading.align import align
 from pdwire.reading.errors import Refused, shorten
 from pdwire.reading.result import Draft, Fault, Row
-from pdwire.reading.spec import Message, Slot
+from pdwire.reading.spec import REQUIRED, Meaning, Message, Slot
 from pdwire.reading.types import read_slot
 
 GUARD_ENDING = b"MsgGuard"
@@ -58,11 +58,18 @@ def _read_guard(draft: Draft, frames: Sequence[bytes]) -> int:
 
 def _read(draft: Draft, slot: Slot, raw: bytes, sent: int) -> None:
     try:
-        meaning = read_slot(slot, raw, _field_type(draft.message, slot))
+        meaning = _meaning(draft, slot, raw)
     except Refused as refusal:
         draft.bad(slot, raw, sent, refusal)
     else:
         draft.good(slot, raw, sent, meaning)
+
+
+def _meaning(draft: Draft, slot: Slot, raw: bytes) -> Meaning:
+    """What the frame says; an empty one of a derived field leaves it to the rule."""
+    if not raw and slot.empty is REQUIRED and slot.field in draft.ruled:
+        return REQUIRED
+    return read_slot(slot, raw, _field_type(draft.message, slot))
 
 
 def _field_type(message: Message, slot: Slot) -> str:
@@ -108,7 +115,7 @@ def _missing(slot: Slot, expected: str) -> Fault:
         kind="count",
         position=slot.position,
         field=slot.name,
-        expected=f"{expected}, this one too",
+        expected=f"a frame here, {expected} in all",
         came="no frame",
     )
 

@@ -61,7 +61,7 @@ def _bin(*, nil: bool) -> Any:  # noqa: ANN401
 
     def encode(value: object, _: object) -> dict[str, object]:
         if nil and value is None:
-            return {"tag": _NIL, "size": None, "body": b""}
+            return {"tag": _NIL, "size": 0, "body": b""}
         if not isinstance(value, bytes | bytearray | memoryview):
             raise Refused(what, shorten_value(value))
         body = bytes(value)

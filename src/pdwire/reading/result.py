@@ -83,6 +83,11 @@ class Draft:
     own: set[str] = attribute(default_factory=set)
     faults: list[Fault] = attribute(default_factory=list)
 
+    @property
+    def ruled(self) -> frozenset[str]:
+        """The fields that a rule of the layout derives where their frame does not say."""
+        return frozenset(each.field for each in self.layout.derivations)
+
     def means(self, name: str | None, meaning: Meaning) -> None:
         """Note what a field is, as far as its meaning is known."""
         if name is None:
@@ -107,7 +112,7 @@ class Draft:
         fault = Fault(
             kind="value",
             position=slot.position,
-            field=slot.name,
+            field=slot.field or slot.name,
             expected=refusal.expected,
             came=refusal.came or shorten(raw or b""),
         )
