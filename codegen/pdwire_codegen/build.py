@@ -7,7 +7,7 @@ rules is folded by the same functions.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
+from typing import Literal, cast
 
 from pdwire_codegen.draft import (
     Draft,
@@ -46,6 +46,10 @@ from pdwire_codegen.model import (
     Transport,
 )
 
+Body = Literal["json", "query"]
+Part = Literal["request", "response"]
+Sign = Literal["decimal", "guard"]
+
 
 def build_backends(protocol: DraftProtocol) -> tuple[Backend, ...]:
     """Backends in file order."""
@@ -62,7 +66,8 @@ def build_backends(protocol: DraftProtocol) -> tuple[Backend, ...]:
 
 def build_message(draft: Draft, written: DraftMessage) -> Message:
     """One message with its layouts, oldest first, fingerprints included."""
-    assert written.name is not None and written.class_name is not None
+    assert written.name is not None
+    assert written.class_name is not None
     message = Message(
         name=written.name,
         class_name=written.class_name,
@@ -82,8 +87,8 @@ def build_message(draft: Draft, written: DraftMessage) -> Message:
         absent=_absent(draft.protocol, written),
         method=written.method,
         path=written.http_path,
-        body=cast("str | None", written.body),  # type: ignore[arg-type]
-        part=cast("str | None", written.part),  # type: ignore[arg-type]
+        body=cast(Body | None, written.body),
+        part=cast(Part | None, written.part),
         source=written.document.file,
     )
     layouts = tuple(
@@ -106,9 +111,7 @@ def _recognise(written: DraftMessage) -> Recognise | None:
     rule = written.recognise
     if rule is None or rule.frame is None:
         return None
-    is_ = rule.is_
-    assert is_ is None or is_ == "decimal" or is_ == "guard"
-    return Recognise(frame=rule.frame, equals=rule.equals, is_=is_)
+    return Recognise(frame=rule.frame, equals=rule.equals, is_=cast(Sign | None, rule.is_))
 
 
 def _absent(
@@ -129,13 +132,15 @@ def _absent(
 def _fields(written: DraftMessage) -> tuple[Field, ...]:
     """Fields in file order; derived ones without a frame of their own behind them."""
     derived = {item.name for item in written.derived}
-    fields = [_field(written, item, item.name in derived) for item in written.fields]
+    fields = [_field(written, item, derived=item.name in derived) for item in written.fields]
     own = {item.name for item in written.fields}
-    fields += [_field(written, item, True) for item in written.derived if item.name not in own]
+    fields += [
+        _field(written, item, derived=True) for item in written.derived if item.name not in own
+    ]
     return tuple(fields)
 
 
-def _field(written: DraftMessage, item: DraftField, derived: bool) -> Field:
+def _field(written: DraftMessage, item: DraftField, *, derived: bool) -> Field:
     kind = _kind(item.type)
     low, high = range_of(kind, item.min, item.max)
     empty = empty_of(meaning_of(item.empty, kind), kind)
@@ -149,7 +154,7 @@ def _field(written: DraftMessage, item: DraftField, derived: bool) -> Field:
         max=high,
         allowed=item.allowed or (),
         empty=empty,
-        writes_empty=writes_empty_of(empty, item.writes_empty),
+        writes_empty=writes_empty_of(empty, written=item.writes_empty),
         absent=meaning_of(item.absent, kind),
         ignorable=item.ignorable,
         derived=derived,
@@ -164,7 +169,7 @@ def _kind(name: str | None) -> Kind:
 
 
 def _layout(draft: Draft, written: DraftMessage, item: DraftLayout) -> Layout:
-    frames = [frame for entry in item.frames if (frame := fold(written, entry)) is not None]
+    frames = [frame for entry in item.frames if (frame := fold(written, item, entry)) is not None]
     return Layout(
         id=item.id,
         speakers=with_heirs(draft.protocol, speakers(draft.protocol, written, item)),

@@ -33,6 +33,8 @@ class ReleaseList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftBackend:
+    """A ``[backend.x]``."""
+
     name: str
     doc: str | None
     since: str | None
@@ -41,11 +43,14 @@ class DraftBackend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftProtocol:
+    """``protocol.toml``."""
+
     document: Document
     releases: tuple[str, ...] = ()
     backends: tuple[DraftBackend, ...] = ()
 
     def backend(self, name: str) -> DraftBackend | None:
+        """The backend called ``name``."""
         return next((item for item in self.backends if item.name == name), None)
 
     def children(self, name: str) -> tuple[str, ...]:
@@ -62,6 +67,8 @@ class DraftProtocol:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftConcepts:
+    """``concepts.toml``: concept to its line of text."""
+
     document: Document
     docs: dict[str, str] = field(default_factory=dict)
 
@@ -87,6 +94,7 @@ class DraftField:
 
     @property
     def path(self) -> tuple[str | int, ...]:
+        """Where it stands in the document."""
         return (self.table, self.name)
 
 
@@ -124,6 +132,8 @@ class DraftKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftLayout:
+    """A ``[layout.x]``; ``given`` are the keys that it has."""
+
     id: str
     releases: ReleaseList
     backends: tuple[str, ...] | None = None
@@ -139,6 +149,7 @@ class DraftLayout:
 
     @property
     def path(self) -> tuple[str | int, ...]:
+        """Where it stands in the document."""
         return ("layout", self.id)
 
     @property
@@ -149,6 +160,8 @@ class DraftLayout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftInvariant:
+    """An ``[[invariant]]``."""
+
     path: tuple[str | int, ...]
     id: str | None
     kind: str | None
@@ -160,6 +173,8 @@ class DraftInvariant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftRecognise:
+    """``recognise = { … }``; ``is_`` is its key ``is``."""
+
     frame: int | None
     equals: str | None
     is_: str | None
@@ -167,6 +182,8 @@ class DraftRecognise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftAbsent:
+    """One line of ``[absent]``."""
+
     backend: str
     releases: ReleaseList
     why: str | None
@@ -174,6 +191,8 @@ class DraftAbsent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftMessage:
+    """One message file; ``http_path`` is the key ``path``."""
+
     document: Document
     group: str
     module: str
@@ -207,6 +226,7 @@ class DraftMessage:
         return {item.name: item for item in (*self.derived, *self.fields)}
 
     def derived_named(self, name: str) -> DraftField | None:
+        """The ``[derived.x]`` called ``name``."""
         return next((item for item in self.derived if item.name == name), None)
 
 

@@ -6,6 +6,8 @@ built. Everything is total: unusable parts of a draft are left out, not guessed.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pdwire_codegen.draft import (
     Draft,
     DraftField,
@@ -158,8 +160,12 @@ def range_of(kind: Kind, low: int | None, high: int | None) -> tuple[int | None,
     return least, most
 
 
-def fold(message: DraftMessage, frame: DraftFrame) -> Frame | None:
-    """A frame with its field's meaning folded in; ``None`` when it is unusable."""
+def fold(message: DraftMessage, layout: DraftLayout, frame: DraftFrame) -> Frame | None:
+    """A frame with its field's meaning folded in; ``None`` when it is unusable.
+
+    A frame that is in every count has no ``absent``: it is never missing, and what the
+    field means in layouts without it must not change this one's fingerprint.
+    """
     if frame.position is None:
         return None
     line = message.document.line(*frame.path)
@@ -175,7 +181,12 @@ def fold(message: DraftMessage, frame: DraftFrame) -> Frame | None:
     if frame.length_of is not None:
         return _fold_length(frame, frame.position, line)
     field = message.everything().get(frame.field or "")
-    return None if field is None else _fold_field(field, frame, frame.position, line)
+    if field is None:
+        return None
+    folded = _fold_field(field, frame, frame.position, line)
+    if folded is None or frame.position >= layout.least:
+        return folded
+    return replace(folded, absent=REQUIRED)
 
 
 def _fold_length(frame: DraftFrame, position: int, line: int) -> Frame | None:
@@ -221,7 +232,7 @@ def _fold_field(field: DraftField, frame: DraftFrame, position: int, line: int) 
         max=high,
         allowed=(field.allowed or ()) if kind.is_word else (),
         empty=empty,
-        writes_empty=writes_empty_of(empty, written),
+        writes_empty=writes_empty_of(empty, written=written),
         absent=meaning_of(absent, kind),
         unread=frame.unread,
         line=line,

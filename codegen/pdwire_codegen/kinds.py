@@ -18,8 +18,8 @@ class Kind:
     """One type.
 
     ``value`` is ``int``, ``bool``, ``str``, ``bytes``, ``float`` or ``object``, with
-    ``[]`` per level of nesting (``{}`` for a mapping from strings). ``low``/``high`` are the hard bounds of an int type and
-    ``first``/``last`` its default range.
+    ``[]`` per level of nesting (``{}`` for a mapping from strings). ``low``/``high`` are
+    the hard bounds of an int type and ``first``/``last`` its default range.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Kind:
 
     @property
     def is_int(self) -> bool:
+        """Whether the value is one integer."""
         return self.value == "int"
 
     @property
@@ -47,6 +48,7 @@ class Kind:
 
     @property
     def is_nested(self) -> bool:
+        """Whether the value is a list of components."""
         return self.value.endswith("[][]")
 
     @property
@@ -100,4 +102,4 @@ def may_stand_for(layout: Kind, field: Kind) -> bool:
 
     Same kind of value, or one component of a nested field as a flat array.
     """
-    return layout.value == field.value or layout.value + "[]" == field.value and field.is_nested
+    return layout.value == field.value or (layout.value + "[]" == field.value and field.is_nested)

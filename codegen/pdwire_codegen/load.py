@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pdwire_codegen.build import build_backends, build_message
 from pdwire_codegen.diagnostics import Fault, SpecError
-from pdwire_codegen.draft import Draft, DraftConcepts, DraftMessage, DraftProtocol
+from pdwire_codegen.draft import Draft, DraftMessage
 from pdwire_codegen.lock_file import Lock, parse_lock
 from pdwire_codegen.model import Message, Spec
 from pdwire_codegen.reader.message import read_message

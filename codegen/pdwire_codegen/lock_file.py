@@ -23,6 +23,8 @@ _SHA = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockedLayout:
+    """One line of the lock; ``speakers`` is backend to releases, oldest first."""
+
     group: str
     message: str
     layout: str
@@ -32,6 +34,7 @@ class LockedLayout:
 
     @property
     def key(self) -> tuple[str, str, str]:
+        """What the line is found by."""
         return (self.group, self.message, self.layout)
 
 

@@ -71,7 +71,7 @@ def empty_of(meaning: Meaning, kind: Kind) -> Meaning:
     return () if meaning is REQUIRED and kind.is_list else meaning
 
 
-def writes_empty_of(meaning: Meaning, written: bool | None) -> bool:
+def writes_empty_of(meaning: Meaning, *, written: bool | None) -> bool:
     """Whether the value that an empty frame means is written as one.
 
     By default it is where the value has no other spelling: ``None``, no elements, no

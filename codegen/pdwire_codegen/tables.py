@@ -34,6 +34,7 @@ class Sink:
         self.faults: list[Fault] = []
 
     def report(self, document: Document, path: Path, rule: str, message: str, hint: str) -> None:
+        """Note a fault at ``path``."""
         self.faults.append(
             Fault(
                 file=document.file,
@@ -60,11 +61,8 @@ class Table:
         """How the table is called in messages."""
         return ".".join(str(part) for part in self.path) or "the file"
 
-    @property
-    def line(self) -> int:
-        return self.document.line(*self.path)
-
     def fault(self, rule: str, message: str, hint: str = "", key: str | None = None) -> None:
+        """Report a fault of this table, or of one of its keys."""
         path = self.path if key is None else (*self.path, key)
         self.sink.report(self.document, path, rule, message, hint)
 
@@ -87,17 +85,20 @@ class Table:
         return self.data.get(key)
 
     def wrong(self, key: str, wanted: str) -> None:
+        """Report that ``key`` has not the type it must have."""
         self.fault("value-type", f"{self.place}.{key} must be {wanted}", key=key)
 
     def texts(self, key: str, *, required: bool = False) -> tuple[str, ...] | None:
         """A list of strings."""
-        return self._list(key, str, "a list of strings", required)
+        return self._list(key, str, "a list of strings", required=required)
 
     def integers(self, key: str) -> tuple[int, ...] | None:
         """A list of integers."""
-        return self._list(key, int, "a list of integers", False)
+        return self._list(key, int, "a list of integers", required=False)
 
-    def _list(self, key: str, kind: type[T], wanted: str, required: bool) -> tuple[T, ...] | None:
+    def _list(
+        self, key: str, kind: type[T], wanted: str, *, required: bool
+    ) -> tuple[T, ...] | None:
         value = self.raw(key, required=required)
         if value is None:
             return None

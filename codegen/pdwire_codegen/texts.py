@@ -33,14 +33,17 @@ class Template:
 
     @property
     def parts(self) -> tuple[Part, ...]:
+        """Head and tail in order."""
         return self.head + self.tail
 
     @property
     def fields(self) -> tuple[str, ...]:
+        """Names of all placeholders in order."""
         return tuple(part.field for part in self.parts if part.field is not None)
 
     @property
     def optional(self) -> tuple[str, ...]:
+        """Names of the placeholders in the tail."""
         return tuple(part.field for part in self.tail if part.field is not None)
 
 

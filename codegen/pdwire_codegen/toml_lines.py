@@ -110,7 +110,7 @@ class _Scanner:
         self.at += 2 if repeated else 1
         parts = self.key()
         self.at += 2 if repeated else 1
-        path = self.resolve(parts[:-1]) + (parts[-1],)
+        path = (*self.resolve(parts[:-1]), parts[-1])
         if repeated:
             self.arrays[path] = self.arrays.get(path, -1) + 1
             self.lines.setdefault(path, line)

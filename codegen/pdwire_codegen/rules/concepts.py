@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pdwire_codegen.diagnostics import did_you_mean
 from pdwire_codegen.draft import Draft, DraftField, DraftMessage
 from pdwire_codegen.kinds import kind_of
-from pdwire_codegen.rules.rule import Finding, Rule, at, each_message
+from pdwire_codegen.rules.rule import Finding, Rule, at, each_message_of
 
 
 def unknown_concept(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
@@ -59,7 +59,7 @@ RULES = (
     Rule(
         id="unknown-concept",
         holds="A field's concept is in concepts.toml.",
-        check=each_message(unknown_concept),
+        check=each_message_of(unknown_concept),
     ),
     Rule(
         id="concept-type",

@@ -35,15 +35,14 @@ def missing_doc(draft: Draft) -> Iterator[Finding]:
             yield at(message.document, path, f"{what} has no doc", 'add doc = "…"')
     for backend in draft.protocol.backends:
         if _blank(backend.doc):
-            path: Path = ("backend", backend.name, "doc")
-            yield at(draft.protocol.document, path, f"backend {backend.name} has no doc", "")
+            where = ("backend", backend.name, "doc")
+            yield at(draft.protocol.document, where, f"backend {backend.name} has no doc", "")
     for name, doc in draft.concepts.docs.items():
         if _blank(doc):
-            path = ("concept", name)
-            yield at(draft.concepts.document, path, f"concept {name} says nothing", "")
+            yield at(draft.concepts.document, ("concept", name), f"concept {name} says nothing")
 
 
-def missing_unit(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def missing_unit(message: DraftMessage) -> Iterator[Finding]:
     """A number says what it counts, if only that it has no unit."""
     for field in message.fields:
         kind = kind_of(field.type)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from pdwire_codegen.diagnostics import did_you_mean
-from pdwire_codegen.draft import Draft, DraftFrame, DraftMessage
+from pdwire_codegen.draft import DraftFrame, DraftMessage
 from pdwire_codegen.kinds import KINDS, NOTIFICATION_TYPES, QUERY_TYPES, kind_of, may_stand_for
 from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message
 
@@ -25,7 +25,7 @@ def _typed(message: DraftMessage) -> Iterator[tuple[str, str, Path]]:
                 yield f"frame {frame.key} of {layout.id}", frame.type, (*frame.path, "type")
 
 
-def unknown_type(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def unknown_type(message: DraftMessage) -> Iterator[Finding]:
     """Types are those of the language."""
     for owner, name, path in _typed(message):
         if kind_of(name) is None:
@@ -33,7 +33,7 @@ def unknown_type(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             yield at(message.document, path, f"{owner} has the unknown type {name!r}", hint)
 
 
-def type_transport(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def type_transport(message: DraftMessage) -> Iterator[Finding]:
     """JSON types are for HTTP bodies; notifications and queries are text."""
     for field in message.fields:
         kind = kind_of(field.type)
@@ -73,7 +73,7 @@ def _ranges(
             yield owner, frame.type or field_type, frame.min, frame.max, frame.path
 
 
-def range_type(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def range_type(message: DraftMessage) -> Iterator[Finding]:
     """Only integers have a range."""
     for owner, name, low, _high, path in _ranges(message):
         kind = kind_of(name)
@@ -83,7 +83,7 @@ def range_type(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             yield at(message.document, (*path, key), text, "min and max are for integers")
 
 
-def range_order(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def range_order(message: DraftMessage) -> Iterator[Finding]:
     """The range is not empty, type defaults counted in."""
     for owner, name, low, high, path in _ranges(message):
         kind = kind_of(name)
@@ -97,7 +97,7 @@ def range_order(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             yield at(message.document, (*path, key), text, "the other bound may be the type's own")
 
 
-def range_width(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def range_width(message: DraftMessage) -> Iterator[Finding]:
     """The range fits the bytes of the type."""
     for owner, name, low, high, path in _ranges(message):
         kind = kind_of(name)
@@ -110,7 +110,7 @@ def range_width(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
                 yield at(message.document, (*path, key), text, hint)
 
 
-def allowed_type(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def allowed_type(message: DraftMessage) -> Iterator[Finding]:
     """Only names and texts choose from words."""
     for field in message.fields:
         kind = kind_of(field.type)
@@ -120,7 +120,7 @@ def allowed_type(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             yield at(message.document, (*field.path, "allowed"), text, hint)
 
 
-def allowed_words(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def allowed_words(message: DraftMessage) -> Iterator[Finding]:
     """Words are printable, without blanks or commas, once each; names have some."""
     for field in message.fields:
         path = (*field.path, "allowed")
@@ -144,7 +144,7 @@ def _overrides(message: DraftMessage) -> Iterator[tuple[DraftFrame, str, str]]:
                 yield frame, field.type, frame.type
 
 
-def flat_override(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def flat_override(message: DraftMessage) -> Iterator[Finding]:
     """A flat array stands for one component of a nested field, never the other way."""
     for frame, field_name, frame_name in _overrides(message):
         field, own = kind_of(field_name), kind_of(frame_name)
@@ -156,7 +156,7 @@ def flat_override(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             yield at(message.document, (*frame.path, "type"), text, hint)
 
 
-def type_override(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def type_override(message: DraftMessage) -> Iterator[Finding]:
     """A layout's own encoding carries the same kind of value."""
     for frame, field_name, frame_name in _overrides(message):
         field, own = kind_of(field_name), kind_of(frame_name)

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from pdwire_codegen.diagnostics import did_you_mean
-from pdwire_codegen.draft import Draft, DraftFrame, DraftLayout, DraftMessage
+from pdwire_codegen.draft import DraftFrame, DraftLayout, DraftMessage
 from pdwire_codegen.facts import placed
 from pdwire_codegen.kinds import LENGTH_TYPES, kind_of
 from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message
 
 
-def bad_position(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def bad_position(message: DraftMessage) -> Iterator[Finding]:
     """A frame's key is a position."""
     for layout in message.layouts:
         for frame in layout.frames:
@@ -21,7 +21,7 @@ def bad_position(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
                 yield at(message.document, frame.path, text, "positions are 0, 1, 2 …")
 
 
-def gap(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def gap(message: DraftMessage) -> Iterator[Finding]:
     """Positions run from 0 without a hole."""
     for layout in message.layouts:
         expected = 0
@@ -36,7 +36,7 @@ def gap(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             expected = max(expected, frame.position + 1)
 
 
-def overlap(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def overlap(message: DraftMessage) -> Iterator[Finding]:
     """A position is written once."""
     for layout in message.layouts:
         seen: dict[int, str] = {}
@@ -48,7 +48,7 @@ def overlap(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
                 yield at(message.document, frame.path, text, "one thing travels in a position")
 
 
-def field_twice(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def field_twice(message: DraftMessage) -> Iterator[Finding]:
     """A layout carries a field once."""
     for layout in message.layouts:
         seen: set[str] = set()
@@ -59,7 +59,7 @@ def field_twice(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             seen.add(name)
 
 
-def frame_form(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def frame_form(message: DraftMessage) -> Iterator[Finding]:
     """A frame is a field, a constant or a length, with the keys of its sort."""
     sorts = {
         "field": {"type", "min", "max", "empty", "absent", "writes_empty", "unread"},
@@ -94,7 +94,7 @@ def _nameless(
         yield at(message.document, path, "a constant is ASCII", "write its exact characters")
 
 
-def duplicate_frame_name(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def duplicate_frame_name(message: DraftMessage) -> Iterator[Finding]:
     """Frames of a layout have names of their own."""
     for layout in message.layouts:
         carried = {name for name, _ in placed(layout)}
@@ -108,7 +108,7 @@ def duplicate_frame_name(draft: Draft, message: DraftMessage) -> Iterator[Findin
                 names[frame.name] = 1
 
 
-def length_of(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def length_of(message: DraftMessage) -> Iterator[Finding]:
     """A length frame counts the bytes of a field of the same layout."""
     for layout in message.layouts:
         carried = {name for name, _ in placed(layout)}
@@ -128,7 +128,7 @@ def length_of(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
                 yield at(message.document, frame.path, text, 'add type = "u32" or another integer')
 
 
-def unknown_field(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def unknown_field(message: DraftMessage) -> Iterator[Finding]:
     """A position, key or placeholder is that of a declared field."""
     fields = message.everything()
     for layout in message.layouts:
@@ -138,7 +138,7 @@ def unknown_field(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
                 yield at(message.document, path, text, did_you_mean(name, fields))
 
 
-def field_unplaced(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def field_unplaced(message: DraftMessage) -> Iterator[Finding]:
     """Every field is in some layout."""
     carried = {name for layout in message.layouts for name, _ in placed(layout)}
     for field in message.fields:
@@ -147,7 +147,7 @@ def field_unplaced(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             yield at(message.document, field.path, text, "place it, or drop the field")
 
 
-def counts(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def counts(message: DraftMessage) -> Iterator[Finding]:
     """Counts are ascending, between 1 and the frames listed, and reach the last frame."""
     for layout in message.layouts:
         if layout.counts is None or not layout.frames:
@@ -170,7 +170,7 @@ def _wrong_counts(found: tuple[int, ...], total: int) -> str | None:
     return None if found[-1] == total else f"{list(found)} never reach the last one"
 
 
-def no_layout(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def no_layout(message: DraftMessage) -> Iterator[Finding]:
     """A message has a layout."""
     if not message.layouts:
         text = f"message {message.shown} has no layout"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pdwire_codegen.diagnostics import did_you_mean
-from pdwire_codegen.draft import Draft, DraftField, DraftInvariant, DraftMessage
+from pdwire_codegen.draft import DraftField, DraftInvariant, DraftMessage
 from pdwire_codegen.facts import meaning_of, placed
 from pdwire_codegen.kinds import Kind, kind_of
 from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message
@@ -14,7 +14,7 @@ KINDS = ("same_length", "same_count", "less", "needs")
 CONDITIONS = ("empty", "none", "negative", "falsy")
 
 
-def invariant_kind(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def invariant_kind(message: DraftMessage) -> Iterator[Finding]:
     """The kind is one of the language; ids are not repeated."""
     seen: set[str] = set()
     for item in message.invariants:
@@ -27,7 +27,7 @@ def invariant_kind(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
         seen.add(item.id or "")
 
 
-def invariant_field(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def invariant_field(message: DraftMessage) -> Iterator[Finding]:
     """Invariants speak of fields of the message, and excuse only their own."""
     fields = message.everything()
     for item in message.invariants:
@@ -43,7 +43,7 @@ def invariant_field(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
                 yield at(message.document, (*item.path, "optional"), text, hint)
 
 
-def invariant_arity(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def invariant_arity(message: DraftMessage) -> Iterator[Finding]:
     """`less` and `needs` have two fields, the others at least two; no field twice."""
     for item in message.invariants:
         if item.kind not in KINDS or ("fields" not in _given(message, item)):
@@ -65,7 +65,7 @@ def _given(message: DraftMessage, item: DraftInvariant) -> set[str | int]:
     }
 
 
-def invariant_type(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def invariant_type(message: DraftMessage) -> Iterator[Finding]:
     """Lengths are those of lists, counts those of lists, and numbers are compared."""
     fields = message.everything()
     for item in message.invariants:
@@ -86,7 +86,7 @@ def _wanted(invariant: str | None, kind: Kind) -> str | None:
     return None
 
 
-def invariant_layout(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def invariant_layout(message: DraftMessage) -> Iterator[Finding]:
     """An invariant holds in some layout, and the layouts it names have its fields."""
     carried = {layout.id: _values(message, layout.id) for layout in message.layouts}
     fields = message.everything()
@@ -123,7 +123,7 @@ def _rules(message: DraftMessage) -> Iterator[tuple[str, dict[str, str], Path]]:
             yield name, when, (*layout.path, "derived", name)
 
 
-def derived_field(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def derived_field(message: DraftMessage) -> Iterator[Finding]:
     """A rule derives a declared field from other declared fields."""
     fields = message.everything()
     derived = {item.name for item in message.derived}
@@ -142,7 +142,7 @@ def derived_field(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
                 yield at(message.document, (*path, source), text, hint)
 
 
-def derived_condition(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def derived_condition(message: DraftMessage) -> Iterator[Finding]:
     """A condition is one of the language, and can hold for its field's type."""
     fields = message.everything()
     for name, when, path in _rules(message):
@@ -155,7 +155,8 @@ def derived_condition(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
                 yield at(message.document, (*path, source), text, hint)
             elif source in fields and not _can_hold(message, fields[source], condition):
                 text = f"{source} is {fields[source].type} and is never {condition}"
-                hint = 'empty: lists, bytes, texts; none: fields with a "none" meaning; negative, falsy: integers'
+                hint = "lists, bytes and texts are empty; integers are negative or falsy; "
+                hint += 'a field is none where "none" is what its empty or absent frame means'
                 yield at(message.document, (*path, source), text, hint)
 
 
@@ -185,7 +186,7 @@ def _may_be_none(message: DraftMessage, field: DraftField, kind: Kind) -> bool:
     return any(meaning_of(raw, kind) is None for raw in raws)
 
 
-def derived_type(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def derived_type(message: DraftMessage) -> Iterator[Finding]:
     """A rule gives true or false; a frame of the same name carries the same thing."""
     fields = {item.name: item for item in message.fields}
     for item in message.derived:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pdwire_codegen.diagnostics import did_you_mean
-from pdwire_codegen.draft import MISSING, Draft, DraftField, DraftMessage
+from pdwire_codegen.draft import MISSING, DraftField, DraftFrame, DraftMessage
 from pdwire_codegen.facts import derivation_of, meaning_of, placed, range_of, template_of
 from pdwire_codegen.kinds import Kind, kind_of
 from pdwire_codegen.meanings import MeaningError, read_meaning
@@ -27,41 +27,36 @@ class _Written:
 
 
 def _written(message: DraftMessage) -> Iterator[_Written]:
+    """Every ``empty`` and ``absent`` of fields, frames and keys."""
     fields = message.everything()
     for field in message.fields:
-        yield from _of(field, field.type, None, None, field.path, field.empty, field.absent)
+        yield from _of(field, None, field.path, empty=field.empty, absent=field.absent)
     for layout in message.layouts:
         for frame in layout.frames:
             if (owner := fields.get(frame.field or "")) is not None:
-                name = frame.type or owner.type
-                low, high = frame.min, frame.max
-                yield from _of(owner, name, low, high, frame.path, frame.empty, frame.absent)
+                yield from _of(owner, frame, frame.path, empty=frame.empty, absent=frame.absent)
         for key in layout.keys:
             if (owner := fields.get(key.field or "")) is not None:
-                yield from _of(owner, owner.type, None, None, key.path, MISSING, key.absent)
+                yield from _of(owner, None, key.path, empty=MISSING, absent=key.absent)
 
 
 def _of(
-    field: DraftField,
-    name: str | None,
-    low: int | None,
-    high: int | None,
-    path: Path,
-    empty: object,
-    absent: object,
+    field: DraftField, frame: DraftFrame | None, path: Path, *, empty: object, absent: object
 ) -> Iterator[_Written]:
-    kind = kind_of(name)
+    """Meanings written at ``path``, with the frame's own type and range if it has one."""
+    kind = kind_of((frame.type if frame else None) or field.type)
     if kind is None:
         return
-    least, most = range_of(
-        kind, field.min if low is None else low, field.max if high is None else high
-    )
+    low = field.min if frame is None or frame.min is None else frame.min
+    high = field.max if frame is None or frame.max is None else frame.max
+    least, most = range_of(kind, low, high)
     for key, raw in (("empty", empty), ("absent", absent)):
         if raw is not MISSING:
-            yield _Written(raw=raw, kind=kind, field=field, low=least, high=most, path=(*path, key))
+            place = (*path, key)
+            yield _Written(raw=raw, kind=kind, field=field, low=least, high=most, path=place)
 
 
-def meaning_type(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def meaning_type(message: DraftMessage) -> Iterator[Finding]:
     """A meaning is a value of the field's type, "none", [] or a repetition."""
     for item in _written(message):
         try:
@@ -71,7 +66,7 @@ def meaning_type(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             yield at(message.document, item.path, str(error), hint)
 
 
-def meaning_range(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def meaning_range(message: DraftMessage) -> Iterator[Finding]:
     """A meaning lies in the field's own range, or among its words."""
     for item in _written(message):
         meaning = meaning_of(item.raw, item.kind)
@@ -83,13 +78,13 @@ def meaning_range(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             if below or above:
                 text = f"{meaning} is outside the range {item.low}..{item.high} of {name}"
                 yield at(message.document, item.path, text, "widen the range or correct the value")
-        if isinstance(meaning, str) and meaning and item.field.allowed:
-            if meaning not in item.field.allowed:
-                hint = did_you_mean(meaning, item.field.allowed)
-                yield at(message.document, item.path, f"{name} does not allow {meaning!r}", hint)
+        words = item.field.allowed or ()
+        if isinstance(meaning, str) and meaning and words and meaning not in words:
+            hint = did_you_mean(meaning, words)
+            yield at(message.document, item.path, f"{name} does not allow {meaning!r}", hint)
 
 
-def repeat_form(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def repeat_form(message: DraftMessage) -> Iterator[Finding]:
     """A repetition fills a list, once per element of another list of the message."""
     for item in _written(message):
         meaning = meaning_of(item.raw, item.kind)
@@ -128,7 +123,7 @@ def _wrong_repeat(message: DraftMessage, item: _Written, meaning: Repeat) -> tup
     return None
 
 
-def absent_missing(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def absent_missing(message: DraftMessage) -> Iterator[Finding]:
     """A field that some layout lacks says what its absence means."""
     for field in message.fields:
         if meaning_of(field.absent, kind_of(field.type)) is not REQUIRED or field.type is None:
@@ -149,7 +144,7 @@ def absent_missing(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             yield at(message.document, field.path, text, "add absent = …")
 
 
-def required_after_optional(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def required_after_optional(message: DraftMessage) -> Iterator[Finding]:
     """What may be missing (trailing frames, a text's tail, optional keys) has `absent`."""
     fields = message.everything()
     for layout in message.layouts:
@@ -157,11 +152,11 @@ def required_after_optional(draft: Draft, message: DraftMessage) -> Iterator[Fin
             field = fields.get(name)
             if field is None or kind_of(field.type) is None:
                 continue
-            if own is MISSING and field.absent is MISSING:
-                if derivation_of(message, layout, name) is None:
-                    text = f"{name} may be missing in {layout.id} and does not say what that means"
-                    hint = "add absent = …, or do not let it be missing"
-                    yield at(message.document, path, text, hint)
+            told = own is not MISSING or field.absent is not MISSING
+            if not told and derivation_of(message, layout, name) is None:
+                text = f"{name} may be missing in {layout.id} and does not say what that means"
+                hint = "add absent = …, or do not let it be missing"
+                yield at(message.document, path, text, hint)
 
 
 def _may_lack(message: DraftMessage, layout_id: str) -> Iterator[tuple[str, object, Path]]:
@@ -178,7 +173,7 @@ def _may_lack(message: DraftMessage, layout_id: str) -> Iterator[tuple[str, obje
         yield name, MISSING, (*layout.path, "text")
 
 
-def writes_empty(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def writes_empty(message: DraftMessage) -> Iterator[Finding]:
     """`writes_empty` needs something that an empty frame means."""
     for field in message.fields:
         if field.writes_empty and field.empty is MISSING and _is_scalar(field.type):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from pdwire_codegen.diagnostics import did_you_mean
-from pdwire_codegen.draft import Draft, DraftMessage
+from pdwire_codegen.draft import DraftMessage
 from pdwire_codegen.kinds import kind_of
 from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message
 
@@ -20,7 +20,7 @@ _HTTP_KEYS = ("method", "path", "body", "part")
 _METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")
 
 
-def unknown_transport(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def unknown_transport(message: DraftMessage) -> Iterator[Finding]:
     """The transport is one of three."""
     if message.transport not in TRANSPORTS:
         text = f"unknown transport {message.transport!r}"
@@ -28,7 +28,7 @@ def unknown_transport(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
         yield at(message.document, ("message", "transport"), text, hint)
 
 
-def unknown_direction(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def unknown_direction(message: DraftMessage) -> Iterator[Finding]:
     """A direction leads from one role to another."""
     for index, direction in enumerate(message.directions):
         match = _DIRECTION.fullmatch(direction)
@@ -40,7 +40,7 @@ def unknown_direction(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             yield at(message.document, path, f"{direction!r} is listed twice", "drop one")
 
 
-def layout_shape(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def layout_shape(message: DraftMessage) -> Iterator[Finding]:
     """A layout has frames, a text or keys, as the transport demands."""
     own = _SHAPES.get(message.transport)
     if own is None:
@@ -58,7 +58,7 @@ def layout_shape(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             yield at(message.document, layout.path, f"layout {layout.id} has no frames", "")
 
 
-def http_keys(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def http_keys(message: DraftMessage) -> Iterator[Finding]:
     """HTTP says method, path, body and part; nothing else does."""
     values = (message.method, message.http_path, message.body, message.part)
     for key, value in zip(_HTTP_KEYS, values, strict=True):
@@ -86,7 +86,7 @@ def _http_values(message: DraftMessage) -> Iterator[Finding]:
         yield at(message.document, ("message", "path"), f"{path!r} is not a path", "begin with /")
 
 
-def guard_form(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def guard_form(message: DraftMessage) -> Iterator[Finding]:
     """A guard is printable ASCII, and a frame of its own."""
     if message.guard is None:
         return
@@ -97,7 +97,7 @@ def guard_form(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
         yield at(message.document, path, "only a zmq message has a guard", "drop it")
 
 
-def whole_body(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def whole_body(message: DraftMessage) -> Iterator[Finding]:
     """`*` is the whole JSON body: the only key, and a mapping."""
     fields = message.everything()
     for layout in message.layouts:
@@ -105,7 +105,7 @@ def whole_body(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             field = fields.get(key.field or "")
             kind = kind_of(field.type) if field else None
             mapping = kind is not None and kind.value.endswith("{}")
-            if key.key == "*" and (len(layout.keys) > 1 or not mapping and kind is not None):
+            if key.key == "*" and (len(layout.keys) > 1 or (not mapping and kind is not None)):
                 text = f"layout {layout.id}: * must be the only key, and a mapping"
                 yield at(message.document, key.path, text, "json:int{} is a mapping")
             if key.key == "*" and key.optional:

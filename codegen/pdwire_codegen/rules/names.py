@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pdwire_codegen.diagnostics import did_you_mean
 from pdwire_codegen.draft import Draft, DraftMessage
-from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message
+from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message, each_message_of
 
 _LOWER = re.compile(r"[a-z][a-z0-9_]*")
 _CLASS = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -76,19 +76,21 @@ def unknown_backend(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
     known = [item.name for item in draft.protocol.backends]
     for index, name in enumerate(message.backends):
         if name not in known:
-            path = ("message", "backends", index)
-            yield at(message.document, path, f"unknown backend {name!r}", did_you_mean(name, known))
+            text, hint = f"unknown backend {name!r}", did_you_mean(name, known)
+            yield at(message.document, ("message", "backends", index), text, hint)
+    for place, name, path in _mentioned(message):
+        if name not in message.backends:
+            text = f"{place} names {name!r}, which is no backend of the message"
+            yield at(message.document, path, text, did_you_mean(name, message.backends))
+
+
+def _mentioned(message: DraftMessage) -> Iterator[tuple[str, str, Path]]:
+    """Where a message file speaks of its own backends: place, backend, path."""
     for layout in message.layouts:
         for name in layout.backends or ():
-            if name not in message.backends:
-                path = (*layout.path, "backends")
-                text = f"layout {layout.id} names {name!r}, which is no backend of the message"
-                yield at(message.document, path, text, did_you_mean(name, message.backends))
+            yield f"layout {layout.id}", name, (*layout.path, "backends")
     for absent in message.absent:
-        if absent.backend not in message.backends:
-            path = ("absent", absent.backend)
-            text = f"[absent] names {absent.backend!r}, which is no backend of the message"
-            yield at(message.document, path, text, did_you_mean(absent.backend, message.backends))
+        yield "[absent]", absent.backend, ("absent", absent.backend)
 
 
 def inheriting_backend(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
@@ -101,7 +103,7 @@ def inheriting_backend(draft: Draft, message: DraftMessage) -> Iterator[Finding]
             yield at(message.document, path, text, f"drop {name!r}")
 
 
-def duplicate_backend(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def duplicate_backend(message: DraftMessage) -> Iterator[Finding]:
     """A list of backends names each once."""
     lists: list[tuple[tuple[str, ...], Path]] = [(message.backends, ("message", "backends"))]
     lists += [(item.backends or (), (*item.path, "backends")) for item in message.layouts]
@@ -111,19 +113,20 @@ def duplicate_backend(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
 
 
 def duplicate_name(draft: Draft) -> Iterator[Finding]:
-    """A backend knows one message by a name, aliases included."""
+    """A backend, and a group, knows one message by a name, aliases included."""
     seen: dict[tuple[str, str], str] = {}
     for message in draft.messages:
         names = [(message.name, "name"), *((alias, "aliases") for alias in message.aliases)]
         for name, key in names:
             if name is None:
                 continue
-            owners = {seen.get((backend, name)) for backend in message.backends} - {None}
-            for backend in message.backends:
-                seen.setdefault((backend, name), message.document.file)
+            places = (*message.backends, f"group {message.group}")
+            owners = {seen[place, name] for place in places if (place, name) in seen}
+            for place in places:
+                seen.setdefault((place, name), message.document.file)
             if owners:
-                text = f"{name!r} already names a message of {', '.join(sorted(map(str, owners)))}"
-                hint = "names and aliases are one per backend"
+                text = f"{name!r} already names the message of {', '.join(sorted(owners))}"
+                hint = "names and aliases are one per backend and group"
                 yield at(message.document, ("message", key), text, hint)
 
 
@@ -149,12 +152,12 @@ RULES = (
     Rule(
         id="unknown-backend",
         holds="Backends are those of protocol.toml; layouts and [absent] name the message's own.",
-        check=each_message(unknown_backend),
+        check=each_message_of(unknown_backend),
     ),
     Rule(
         id="inheriting-backend",
         holds="A message file does not list a backend that inherits.",
-        check=each_message(inheriting_backend),
+        check=each_message_of(inheriting_backend),
     ),
     Rule(
         id="duplicate-backend",
@@ -163,7 +166,7 @@ RULES = (
     ),
     Rule(
         id="duplicate-name",
-        holds="A name or alias means one message of a backend.",
+        holds="A name or alias means one message of a backend and of a group.",
         check=duplicate_name,
     ),
     Rule(

@@ -13,7 +13,7 @@ _DECIMAL = re.compile(r"0|[1-9][0-9]*")
 _PLACE = ("message", "recognise")
 
 
-def recognise_missing(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def recognise_missing(message: DraftMessage) -> Iterator[Finding]:
     """A zmq message says how it is recognised."""
     given = ("message", "recognise") in message.document.lines
     if message.transport == "zmq" and message.recognise is None and not given:
@@ -22,7 +22,7 @@ def recognise_missing(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
         yield at(message.document, ("message",), text, hint)
 
 
-def recognise_form(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def recognise_form(message: DraftMessage) -> Iterator[Finding]:
     """By one thing: constant bytes, a decimal, or the guard that it has."""
     rule = message.recognise
     if rule is None:
@@ -46,7 +46,7 @@ def _wrong_form(message: DraftMessage, rule: DraftRecognise) -> Iterator[tuple[s
         yield "equals is ASCII", ""
 
 
-def recognise_mismatch(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def recognise_mismatch(message: DraftMessage) -> Iterator[Finding]:
     """Every layout has, always, the frame by which its message is recognised."""
     rule = message.recognise
     if rule is None or rule.frame is None or rule.is_ == "guard":
@@ -104,7 +104,8 @@ def _meet(one: DraftMessage, other: DraftMessage) -> bool:
 def _alike(one: DraftMessage, other: DraftMessage) -> bool:
     """Whether some frames satisfy both recognition rules, as far as they can tell."""
     left, right = one.recognise, other.recognise
-    assert left is not None and right is not None
+    if left is None or right is None:
+        return False
     if "guard" in (left.is_, right.is_):
         return True
     if left.frame != right.frame:

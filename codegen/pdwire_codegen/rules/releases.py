@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pdwire_codegen.diagnostics import did_you_mean
 from pdwire_codegen.draft import Draft, DraftMessage, ReleaseList
 from pdwire_codegen.facts import absent_of, by_age, expand, speakers
-from pdwire_codegen.rules.rule import Finding, Rule, at, each_message
+from pdwire_codegen.rules.rule import Finding, Rule, at, each_message_of
 
 
 def _lists(message: DraftMessage) -> Iterator[ReleaseList]:
@@ -144,12 +144,12 @@ RULES = (
     Rule(
         id="bad-release",
         holds="Every release named in a message file is known.",
-        check=each_message(bad_release),
+        check=each_message_of(bad_release),
     ),
     Rule(
         id="bad-range",
         holds="A range of releases runs from an older to a newer one.",
-        check=each_message(bad_range),
+        check=each_message_of(bad_range),
     ),
     Rule(
         id="duplicate-release",
@@ -159,21 +159,21 @@ RULES = (
     Rule(
         id="release-in-two",
         holds="A release of a backend is in one layout of a message, or absent, not both.",
-        check=each_message(release_in_two),
+        check=each_message_of(release_in_two),
     ),
     Rule(
         id="release-in-none",
         holds="Every release that has the backend is in a layout of the message or absent.",
-        check=each_message(release_in_none),
+        check=each_message_of(release_in_none),
     ),
     Rule(
         id="layout-unspoken",
         holds="Every layout is spoken by a backend in a release.",
-        check=each_message(layout_unspoken),
+        check=each_message_of(layout_unspoken),
     ),
     Rule(
         id="newest-layout",
         holds="All backends that still have a message speak the same newest layout.",
-        check=each_message(newest_layout),
+        check=each_message_of(newest_layout),
     ),
 )

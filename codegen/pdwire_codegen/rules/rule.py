@@ -27,7 +27,8 @@ class Finding:
 
 
 Check = Callable[[Draft], Iterator[Finding]]
-MessageCheck = Callable[[Draft, DraftMessage], Iterator[Finding]]
+MessageCheck = Callable[[DraftMessage], Iterator[Finding]]
+DraftMessageCheck = Callable[[Draft, DraftMessage], Iterator[Finding]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,7 @@ class Rule:
     check: Check
 
     def faults(self, draft: Draft) -> Iterator[Fault]:
+        """Every finding of the check, under the rule's id."""
         for finding in self.check(draft):
             yield Fault(
                 file=finding.file,
@@ -56,6 +58,16 @@ def at(document: Document, path: Path, message: str, hint: str = "") -> Finding:
 
 def each_message(check: MessageCheck) -> Check:
     """A rule that looks at one message at a time."""
+
+    def checked(draft: Draft) -> Iterator[Finding]:
+        for message in draft.messages:
+            yield from check(message)
+
+    return checked
+
+
+def each_message_of(check: DraftMessageCheck) -> Check:
+    """A rule that looks at one message at a time, against the rest of the spec."""
 
     def checked(draft: Draft) -> Iterator[Finding]:
         for message in draft.messages:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
-from pdwire_codegen.draft import Draft, DraftMessage
+from pdwire_codegen.draft import DraftMessage
 from pdwire_codegen.facts import template_of
 from pdwire_codegen.rules.rule import Finding, Rule, at, each_message
 from pdwire_codegen.texts import Part, Template, TextError, parse_text
 
 
-def text_form(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def text_form(message: DraftMessage) -> Iterator[Finding]:
     """Braces and brackets are in order, and the text is printable ASCII."""
     for layout in message.layouts:
         if layout.text is None:
@@ -25,7 +26,7 @@ def text_form(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
             yield at(message.document, path, f"text of {layout.id} is not printable ASCII", hint)
 
 
-def text_adjacent(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def text_adjacent(message: DraftMessage) -> Iterator[Finding]:
     """Something stands between two placeholders."""
     for layout in message.layouts:
         template = template_of(layout)
@@ -37,10 +38,10 @@ def text_adjacent(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
 
 
 def _pairs(parts: tuple[Part, ...]) -> Iterator[tuple[Part, Part]]:
-    return zip(parts, parts[1:], strict=False)
+    return pairwise(parts)
 
 
-def text_ambiguous(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def text_ambiguous(message: DraftMessage) -> Iterator[Finding]:
     """A text comes apart in one way: numbers end at a non-digit, free text is last."""
     for layout in message.layouts:
         template = template_of(layout)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pdwire_codegen.draft import Draft, DraftLayout, DraftMessage
+from pdwire_codegen.draft import DraftLayout, DraftMessage
 from pdwire_codegen.facts import derivation_of, fold
 from pdwire_codegen.rules.rule import Finding, Rule, at, each_message
 
 
-def twin_layout(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+def twin_layout(message: DraftMessage) -> Iterator[Finding]:
     """Two layouts differ in backends, frames, rules, notes or what could be verified."""
     seen: list[tuple[object, DraftLayout]] = []
     for layout in message.layouts:
@@ -26,7 +26,7 @@ def twin_layout(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
 
 def _shape(message: DraftMessage, layout: DraftLayout) -> object:
     """All that makes a layout a layout of its own; never equal where it is unusable."""
-    frames = [fold(message, frame) for frame in layout.frames]
+    frames = [fold(message, layout, frame) for frame in layout.frames]
     if None in frames:
         return object()
     rules = [(item.name, derivation_of(message, layout, item.name)) for item in message.derived]
