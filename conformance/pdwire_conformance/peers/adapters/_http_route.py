@@ -256,7 +256,9 @@ def rank_info_decoder(http: Http) -> Decoder:
         ask = _ask_for_rank(http, [0] * len(_asked(http)))
         return lambda: http.answered(ask, frames[0])
 
-    def read(info: dict[str, Any]) -> Values:
+    def read(info: dict[str, Any] | None) -> Values:
+        if info is None or not {"rank_ip", "rank_port"} <= info.keys():
+            raise RefusedError("the receiver needs an address and a port")
         return {"rank_ip": info["rank_ip"], "rank_port": info["rank_port"]}
 
     return Decoder(prepare=prepare, read=read)

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from pdwire_conformance.peers.errors import Unavailable
+from pdwire_conformance.peers.errors import DroppedError, Unavailable
 from pdwire_conformance.peers.loader import LoadedRelease
 from pdwire_conformance.peers.standins import StandIn, bare
 
@@ -25,8 +25,8 @@ ADDRESS = "127.0.0.1:1"
 """Where the clients believe the server is; nothing is ever opened."""
 
 
-class RefusedError(Exception):
-    """The release answered with another status than 200; the text is its own."""
+class RefusedError(DroppedError):
+    """The release answered with another status than 200, or would have; the text says why."""
 
 
 class ReadKeys(dict[str, Any]):
@@ -37,6 +37,8 @@ class ReadKeys(dict[str, Any]):
         self.read: dict[str, Any] = {}
 
     def __getitem__(self, key: str) -> Any:
+        if key not in self:
+            raise RefusedError(f"the handler demands the key {key!r}")
         value = self.read[key] = super().__getitem__(key)
         return value
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pdwire_conformance.peers.errors import InexpressibleError, Unavailable
+from pdwire_conformance.peers.errors import DroppedError, InexpressibleError, Unavailable
 from pdwire_conformance.peers.loader import LoadedRelease
 from pdwire_conformance.peers.registry import Decoder, Encoder, Values, decodes, encodes
 from pdwire_conformance.peers.standins import StandIn, bare
@@ -180,7 +180,7 @@ def _reader(
     def values(result: tuple[dict[int, Any], dict[str, Any]]) -> Values:
         statuses, calls = result
         if not statuses and not calls:
-            return {}
+            raise DroppedError("the reader took no notice of the text")
         room = next(iter(statuses)) if statuses else next(iter(calls.values()))[0]
         return {"room": room} | read(room, statuses.get(room), calls)
 
