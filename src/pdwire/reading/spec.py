@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-Value: TypeAlias = "int | str | bytes | bool | list[Value] | dict[str, Value] | None"
+Value: TypeAlias = "int | float | str | bytes | bool | list[Value] | dict[str, Value] | None"
 """A field's value: arrays are lists, bytes are bytes."""
 
 

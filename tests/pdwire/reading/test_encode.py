@@ -99,7 +99,7 @@ def test_names_of_values(reading: Reading) -> None:
 def test_no_more_frames_than_needed(
     reading: Reading, values: dict[str, Any], frames: list[bytes]
 ) -> None:
-    told = {"room": 1, "indices": [], "aux_index": -1} | values
+    told: dict[str, Any] = {"room": 1, "indices": [], "aux_index": -1, **values}
     assert reading.encode("Order", "r2", told) == [b"AlphaMsgGuard", *frames]
 
 

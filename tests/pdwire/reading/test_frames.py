@@ -13,7 +13,7 @@ def u64(*numbers: int) -> bytes:
     return struct.pack(f"<{len(numbers)}Q", *numbers)
 
 
-def nest(code: str, *parts: bytes) -> bytes:
+def nest(*parts: bytes) -> bytes:
     return struct.pack(f"<{len(parts) + 1}I", len(parts), *map(len, parts)) + b"".join(parts)
 
 
@@ -29,8 +29,8 @@ def register(**changed: bytes) -> list[bytes]:
         "blob": b"\x80\x05",
         "ptrs": u64(1, 2**63),
         "item_len": b"4096",
-        "state_ptrs": nest("Q", u64(5), u64(6, 7)),
-        "state_lens": nest("I", struct.pack("<I", 8), struct.pack("<2I", 9, 10)),
+        "state_ptrs": nest(u64(5), u64(6, 7)),
+        "state_lens": nest(struct.pack("<I", 8), struct.pack("<2I", 9, 10)),
         "item_lens": b"",
         "kinds": b"",
         "base": b"",
@@ -110,7 +110,7 @@ def test_the_bad_frame_is_named(reading: Reading, name: str, raw: bytes, positio
         ({"kinds": b"VRAM"}, "kinds"),
         ({"item_lens": u64(1)}, "item_lens"),
         ({"rank": b"2"}, "size"),
-        ({"state_lens": nest("I", b"", bytes(8))}, "state_lens"),
+        ({"state_lens": nest(b"", bytes(8))}, "state_lens"),
         ({"state_descs": b"\x91\x90"}, "state_descs"),
         ({"ptrs": b""}, "ptrs"),
     ],

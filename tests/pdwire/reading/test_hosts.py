@@ -82,7 +82,7 @@ def test_a_host_with_a_port(text: str) -> None:
         "h:70000",
         "h:65536",
         "h:+5",
-        "h:５",
+        "h:\uff15",
         ":5000",
         "::1:5000",
         "fe80::1%eth0:5000",

@@ -29,7 +29,7 @@ def test_a_decimal(raw: bytes, value: int) -> None:
         b"-1",
         b"007",
         b"7\n",
-        "７".encode(),
+        "\uff17".encode(),
         b"9223372036854775808",
         b"18446744073709551615",
         b"None",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdwire.reading import Reading, ReadingError
+from pdwire.reading import Reading, ReadingError, Value
 
 
 @pytest.mark.parametrize(
@@ -16,11 +16,12 @@ from pdwire.reading import Reading, ReadingError
     ],
 )
 def test_a_text_and_back(
-    reading: Reading, layout: str, text: bytes, told: dict[str, int | str]
+    reading: Reading, layout: str, text: bytes, told: dict[str, Value]
 ) -> None:
     values = reading.decode("NOTE", layout, [text])
-    nothing = {"part": None, "parts": None, "agent": None}
-    assert values == {"room": 7, "chunk": 0, "last": True} | nothing | told
+    plain: dict[str, Value] = {"room": 7, "chunk": 0, "last": True}
+    nothing: dict[str, Value] = {"part": None, "parts": None, "agent": None}
+    assert values == plain | nothing | told
     assert reading.encode("NOTE", layout, values) == [text]
 
 
@@ -72,6 +73,7 @@ def test_a_text_is_one_frame(reading: Reading, frames: list[bytes]) -> None:
         ("r1", {"chunk": -1}),
     ],
 )
-def test_what_a_text_cannot_say(reading: Reading, layout: str, told: dict[str, int | str]) -> None:
+def test_what_a_text_cannot_say(reading: Reading, layout: str, told: dict[str, Value]) -> None:
+    plain: dict[str, Value] = {"room": 7, "chunk": 0, "last": True}
     with pytest.raises(ReadingError):
-        reading.encode("NOTE", layout, {"room": 7, "chunk": 0, "last": True} | told)
+        reading.encode("NOTE", layout, plain | told)
