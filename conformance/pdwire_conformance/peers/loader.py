@@ -114,7 +114,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return importlib.util.spec_from_file_location(
                 fullname, source, submodule_search_locations=folder
             )
-        if fullname.startswith(f"{_PD}."):
+        is_folder = (self.root / Path(*fullname.split("."))).is_dir()
+        if fullname.startswith(f"{_PD}.") and not is_folder:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
@@ -154,8 +155,8 @@ def load(release: str, root: Path, *, real: Collection[str] = ()) -> LoadedRelea
 def unload() -> None:
     """Take the hook and everything that it served out again; for tests of this module."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
-    for name in list(sys.modules):
-        if name.partition(".")[0] in STUBBED | {"sglang"}:
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "sglang" or isinstance(module, StubModule):
             del sys.modules[name]
 
 

@@ -35,9 +35,14 @@ Direction = Literal["encode", "decode"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoder:
-    """``prepare(values)`` gives a call that makes the real code send; it returns frames."""
+    """``prepare(values)`` gives a call that makes the real code send; it returns frames.
+
+    ``timed(values, number)`` gives a call that encodes ``number`` times with as little
+    besides the real code as can be. Without it ``prepare`` is timed.
+    """
 
     prepare: Callable[[Values], Callable[[], Sequence[bytes]]]
+    timed: Callable[[Values, int], Callable[[], Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,7 +97,7 @@ class Runner:
         }
 
     def _encode(self, request: Request) -> Answer:
-        call = self._encode_call(request)
+        call = self._encoder(request).prepare(request["values"])
         return {"frames": [bytes(frame).hex() for frame in call()]}
 
     def _decode(self, request: Request) -> Answer:
@@ -114,20 +114,24 @@ class Runner:
         return {"seconds": time.perf_counter() - started}
 
     def _bench_run(self, request: Request, number: int) -> Callable[[], Any]:
-        if "frames" not in request:
-            return _repeated(self._encode_call(request), number)
-        decoder = self._decoder(request)
-        if decoder.timed is not None:
-            return decoder.timed(_frames(request), number)
-        return _repeated(decoder.prepare(_frames(request)), number)
+        given: Any
+        adapter: Any
+        if "frames" in request:
+            adapter, given = self._decoder(request), _frames(request)
+        else:
+            adapter, given = self._encoder(request), request["values"]
+        if adapter.timed is None:
+            return _repeated(adapter.prepare(given), number)
+        run: Callable[[], Any] = adapter.timed(given, number)
+        return run
 
     def _batch(self, request: Request) -> Answer:
         return {"items": [self.answer(item) for item in request["items"]]}
 
-    def _encode_call(self, request: Request) -> Callable[[], Any]:
+    def _encoder(self, request: Request) -> Encoder:
         adapter = self._adapter((request["backend"], request["message"], "encode"))
         assert isinstance(adapter, Encoder)
-        return adapter.prepare(request["values"])
+        return adapter
 
     def _decoder(self, request: Request) -> Decoder:
         adapter = self._adapter((request["backend"], request["message"], "decode"))

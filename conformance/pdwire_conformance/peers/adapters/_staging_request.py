@@ -53,6 +53,27 @@ class StagingRequests:
 
         return call
 
+    def timed(self, values: Values, number: int) -> Callable[[], Any]:
+        """A call that runs only the function that sends, ``number`` times."""
+        self._check(values)
+        socket = CaptureSocket()
+        manager = self._bare(values, socket)
+        chunk, asked = values["chunk_idx"], set[Any]()
+        given: list[Any] = [
+            *(values["room"], manager.transfer_infos, manager.kv_buffer_tensors),
+            *(values["chunk_num_pages"], asked, _EverySocket(socket)),
+        ]
+        if self._sends_pp_rank:
+            given.append(values["requester_pp_rank"])
+
+        def call() -> None:
+            with replaced(self._send, range=lambda _: (chunk,)):
+                for _ in range(number):
+                    asked.clear()
+                    self._send(*given)
+
+        return call
+
     def _check(self, values: Values) -> None:
         if values["chunk_num_pages"] < 1:
             raise InexpressibleError("a chunk has at least one page")

@@ -15,7 +15,14 @@ from pdwire_conformance.peers.backends import MOONCAKES, manager_class, receive_
 from pdwire_conformance.peers.errors import InexpressibleError
 from pdwire_conformance.peers.loader import LoadedRelease
 from pdwire_conformance.peers.registry import Decoder, Encoder, Frames, Values, decodes, encodes
-from pdwire_conformance.peers.standins import CaptureCall, CaptureSocket, bare, sending
+from pdwire_conformance.peers.standins import (
+    CaptureCall,
+    CaptureSocket,
+    StandIn,
+    bare,
+    replaced,
+    sending,
+)
 
 _LOCALS = {"bootstrap_room": "room", "status": "status", "prefill_rank": "prefill_rank"}
 _NO_READER = 1 << 62  # more answers than ever come: success is noted, never concluded
@@ -37,9 +44,22 @@ def _encoder(backend: str) -> Callable[[LoadedRelease], Encoder]:
 
             return call
 
-        return Encoder(prepare=prepare)
+        def timed(values: Values, number: int) -> Callable[[], Any]:
+            send = _sender(cls, values, CaptureSocket())
+            return lambda: _send_only(cls, send, number)
+
+        return Encoder(prepare=prepare, timed=timed)
 
     return factory
+
+
+def _send_only(cls: Any, send: Callable[[], Any], number: int) -> None:
+    """The encoder without the address of the other end, which is no part of the message."""
+    function = getattr(cls, "send_kv_status_message", None) or cls.sync_status_to_decode_endpoint
+    address = StandIn(to_tcp=lambda: "", is_ipv6=False)
+    with replaced(function, NetworkAddress=lambda *_: address):
+        for _ in range(number):
+            send()
 
 
 def _sender(cls: Any, values: Values, socket: CaptureSocket) -> Callable[[], Any]:

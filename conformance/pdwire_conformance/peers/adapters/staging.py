@@ -43,7 +43,11 @@ _PP_RANK = 0
 
 
 def _request_encoder(backend: str) -> Callable[[LoadedRelease], Encoder]:
-    return lambda peer: Encoder(prepare=StagingRequests(peer, backend).prepare)
+    def factory(peer: LoadedRelease) -> Encoder:
+        requests = StagingRequests(peer, backend)
+        return Encoder(prepare=requests.prepare, timed=requests.timed)
+
+    return factory
 
 
 def _request_decoder(backend: str) -> Callable[[LoadedRelease], Decoder]:
