@@ -196,4 +196,17 @@ def _render(value: Json, indent: str, lead: int = 0) -> str:
             for head, item in zip(heads, value.values(), strict=True)
         ]
         return "{\n" + ",\n".join(items) + f"\n{indent}}}"
+    if not any(isinstance(item, dict | list) for item in value):
+        return f"[\n{_filled(value, inner)}\n{indent}]"
     return "[\n" + ",\n".join(inner + _render(item, inner) for item in value) + f"\n{indent}]"
+
+
+def _filled(items: list[Json], indent: str) -> str:
+    """Scalars, as many on a line as fit."""
+    lines = [indent]
+    for item in items:
+        word = json.dumps(item, ensure_ascii=False) + ", "
+        if len(lines[-1]) + len(word.rstrip()) > _WIDTH and lines[-1] != indent:
+            lines.append(indent)
+        lines[-1] += word
+    return "\n".join(line.rstrip() for line in lines).removesuffix(",")

@@ -45,9 +45,10 @@ def expand_all(items: ReleaseList, releases: tuple[str, ...]) -> tuple[str, ...]
 def speakers(protocol: DraftProtocol, message: DraftMessage, layout: DraftLayout) -> Speakers:
     """Backends named in files that speak the layout, with their releases."""
     named = expand_all(layout.releases, protocol.releases)
-    backends = message.backends if layout.backends is None else layout.backends
     found: Speakers = {}
-    for backend in backends:
+    for backend in message.backends:
+        if layout.backends is not None and backend not in layout.backends:
+            continue
         having = protocol.releases_of(backend)
         releases = tuple(release for release in named if release in having)
         if releases and protocol.backend(backend) is not None:
@@ -97,6 +98,11 @@ def template_of(layout: DraftLayout) -> Template | None:
         return parse_text(layout.text)
     except TextError:
         return None
+
+
+def is_readable(layout: DraftLayout) -> bool:
+    """Whether it is known which fields the layout carries."""
+    return layout.text is None or template_of(layout) is not None
 
 
 def placed(layout: DraftLayout) -> list[tuple[str, Path]]:

@@ -74,7 +74,7 @@ _ROWS = (
     *(Kind(name=f"{width}[][]", value="int[][]") for width in ("i32", "u32", "u64")),
     Kind(name="names", value="str[]"),
     Kind(name="bin[]", value="bytes[]"),
-    Kind(name="bin[][]", value="bytes[][]"),
+    *(Kind(name=name, value="bytes[][]") for name in ("bin[][]", "bin?[][]")),
 )
 
 KINDS = {row.name: row for row in _ROWS}

@@ -18,7 +18,7 @@ from pdwire_codegen.model import Message, Spec
 from pdwire_codegen.reader.message import read_message
 from pdwire_codegen.reader.protocol import read_concepts, read_protocol
 from pdwire_codegen.rules import RULES
-from pdwire_codegen.rules.lock import lock_faults
+from pdwire_codegen.rules.lock import Broken, lock_faults
 from pdwire_codegen.tables import Sink
 from pdwire_codegen.toml_lines import Document, TomlError, parse
 
@@ -27,11 +27,11 @@ LOCK_NAME = "released.lock"
 
 @dataclass(slots=True)
 class _Reading:
-    """What was read so far; ``whole`` falls when a file could not be read at all."""
+    """What was read so far; ``lost`` are the files that could not be read at all."""
 
     protocol: Path
     sink: Sink = field(default_factory=Sink)
-    whole: bool = True
+    lost: list[Path] = field(default_factory=list)
 
     def shown(self, path: Path) -> str:
         return f"{self.protocol.name}/{path.relative_to(self.protocol).as_posix()}"
@@ -52,7 +52,7 @@ class _Reading:
             self.fault(path, line, "toml-syntax", "the file is not UTF-8")
         except OSError as error:
             self.fault(path, 1, "stray-file", f"cannot be read: {error.strerror}")
-        self.whole = False
+        self.lost.append(path)
         return None
 
 
@@ -69,9 +69,10 @@ def load(protocol: Path, *, allow_unlocked: bool = False) -> Spec:
         raise SpecError(faults)
     # With a file missing, rules that count uses over all files would accuse the others.
     for rule in RULES:
-        if reading.whole or rule.id != "unused-concept":
+        if not reading.lost or rule.id != "unused-concept":
             faults += rule.faults(draft)
     messages, broken = _built(draft, faults)
+    broken |= {(path.parent.name, None) for path in reading.lost}
     faults += lock_faults(draft.lock, messages, broken=broken, new_allowed=allow_unlocked)
     if faults:
         raise SpecError(faults)
@@ -136,12 +137,13 @@ def _lock(reading: _Reading) -> Lock:
     return lock
 
 
-def _built(draft: Draft, faults: list[Fault]) -> tuple[tuple[Message, ...], list[str]]:
-    """Messages of files without faults, and ``group/name`` of the others."""
+def _built(draft: Draft, faults: list[Fault]) -> tuple[tuple[Message, ...], Broken]:
+    """Messages of files without faults, and which the others are.
+
+    A fault in a root file may touch every message, so then none is built.
+    """
     bad = {fault.file for fault in faults}
-    roots = {draft.protocol.document.file, draft.concepts.document.file}
-    if bad & roots:
-        return (), [f"{item.group}/{item.name}" for item in draft.messages]
-    clean = [item for item in draft.messages if item.document.file not in bad]
-    broken = [f"{item.group}/{item.name}" for item in draft.messages if item not in clean]
+    rotten = bool(bad & {draft.protocol.document.file, draft.concepts.document.file})
+    clean = [item for item in draft.messages if not rotten and item.document.file not in bad]
+    broken: Broken = {(item.group, item.name) for item in draft.messages if item not in clean}
     return tuple(build_message(draft, item) for item in clean), broken

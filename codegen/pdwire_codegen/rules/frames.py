@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pdwire_codegen.diagnostics import did_you_mean
 from pdwire_codegen.draft import DraftFrame, DraftLayout, DraftMessage
-from pdwire_codegen.facts import placed
+from pdwire_codegen.facts import is_readable, placed
 from pdwire_codegen.kinds import LENGTH_TYPES, kind_of
 from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message
 
@@ -141,6 +141,8 @@ def unknown_field(message: DraftMessage) -> Iterator[Finding]:
 def field_unplaced(message: DraftMessage) -> Iterator[Finding]:
     """Every field is in some layout."""
     carried = {name for layout in message.layouts for name, _ in placed(layout)}
+    if not message.layouts or not all(is_readable(layout) for layout in message.layouts):
+        return
     for field in message.fields:
         if field.name not in carried:
             text = f"field {field.name} has no position in any layout"

@@ -12,6 +12,9 @@ from pdwire_codegen.diagnostics import Fault
 from pdwire_codegen.lock_file import Lock, LockedLayout
 from pdwire_codegen.model import Layout, Message
 
+Broken = set[tuple[str, str | None]]
+"""Group and name of messages that were not built; no name where that is unknown."""
+
 LOCK_RULES = {
     "changed-released-layout": "A locked layout travels as it did when it was locked.",
     "removed-released-layout": "A locked layout is still there.",
@@ -22,12 +25,12 @@ LOCK_RULES = {
 
 
 def lock_faults(
-    lock: Lock, messages: Iterable[Message], *, broken: Iterable[str], new_allowed: bool
+    lock: Lock, messages: Iterable[Message], *, broken: Broken, new_allowed: bool
 ) -> Iterator[Fault]:
     """Compare built messages with the lock.
 
-    ``broken`` are ``group/name`` of files that were not built, about which nothing is
-    said. ``new_allowed`` accepts layouts that the lock does not have yet.
+    Nothing is said about ``broken`` ones. ``new_allowed`` accepts layouts that the lock
+    does not have yet.
     """
     found: set[tuple[str, str, str]] = set()
     for message in messages:
@@ -39,9 +42,9 @@ def lock_faults(
                 yield from _compare(message, layout, entry)
             elif not new_allowed:
                 yield _unlocked(message, layout)
-    silent = set(broken)
     for key, entry in lock.entries.items():
-        if key not in found and f"{entry.group}/{entry.message}" not in silent:
+        silent = {(entry.group, entry.message), (entry.group, None)} & broken
+        if key not in found and not silent:
             yield Fault(
                 file=lock.file,
                 line=entry.line,

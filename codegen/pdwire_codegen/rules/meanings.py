@@ -7,10 +7,17 @@ from dataclasses import dataclass
 
 from pdwire_codegen.diagnostics import did_you_mean
 from pdwire_codegen.draft import MISSING, DraftField, DraftFrame, DraftMessage
-from pdwire_codegen.facts import derivation_of, meaning_of, placed, range_of, template_of
+from pdwire_codegen.facts import (
+    derivation_of,
+    is_readable,
+    meaning_of,
+    placed,
+    range_of,
+    template_of,
+)
 from pdwire_codegen.kinds import Kind, kind_of
 from pdwire_codegen.meanings import MeaningError, read_meaning
-from pdwire_codegen.model import REQUIRED, Repeat
+from pdwire_codegen.model import Repeat
 from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message
 
 
@@ -125,18 +132,16 @@ def _wrong_repeat(message: DraftMessage, item: _Written, meaning: Repeat) -> tup
 
 def absent_missing(message: DraftMessage) -> Iterator[Finding]:
     """A field that some layout lacks says what its absence means."""
+    layouts = [layout for layout in message.layouts if is_readable(layout)]
+    carried = {layout.id: {name for name, _ in placed(layout)} for layout in layouts}
     for field in message.fields:
-        if meaning_of(field.absent, kind_of(field.type)) is not REQUIRED or field.type is None:
-            continue
-        if field.absent is not MISSING:
-            continue
-        carried = [{name for name, _ in placed(layout)} for layout in message.layouts]
-        if not any(field.name in names for names in carried):
+        if field.absent is not MISSING or not any(field.name in have for have in carried.values()):
             continue
         lacking = [
             layout.id
-            for layout, names in zip(message.layouts, carried, strict=True)
-            if field.name not in names and derivation_of(message, layout, field.name) is None
+            for layout in layouts
+            if field.name not in carried[layout.id]
+            and derivation_of(message, layout, field.name) is None
         ]
         if lacking:
             shown = ", ".join(lacking)
