@@ -11,7 +11,7 @@ from __future__ import annotations
 from pdwire_codegen.emit_python import expressions as ex
 from pdwire_codegen.emit_python import lacking
 from pdwire_codegen.emit_python.http import http_codec
-from pdwire_codegen.emit_python.invariants import check_function
+from pdwire_codegen.emit_python.invariants import check_function, ending
 from pdwire_codegen.emit_python.names import message_package, speakers
 from pdwire_codegen.emit_python.places import KNOWN, layout_line, place_line
 from pdwire_codegen.emit_python.texts import text_codec
@@ -46,10 +46,10 @@ def emit_codec(message: Message, layout: Layout, spec: Spec) -> str:
     else:
         module.add(*_places(message, layout))
         body = [
-            *_decoder(message, layout, checks=bool(checks)),
+            *_decoder(message, layout),
             "",
             "",
-            *_encoder(message, layout, checks=bool(checks)),
+            *_encoder(message, layout),
         ]
     module.add("", "", *checks, *(["", ""] if checks else []), *body)
     module.need("pdwire.frames", *ex.names_in("\n".join(module.lines), KNOWN))
@@ -67,7 +67,7 @@ def _held(layout: Layout) -> set[str]:
     return {frame.field for frame in layout.frames if frame.field is not None}
 
 
-def _decoder(message: Message, layout: Layout, *, checks: bool) -> list[str]:
+def _decoder(message: Message, layout: Layout) -> list[str]:
     name = message.class_name
     lines = [f"def decode(frames: Frames) -> {name}:"]
     lines += docstring(
@@ -77,12 +77,7 @@ def _decoder(message: Message, layout: Layout, *, checks: bool) -> list[str]:
     )
     lines += ["    try:", *_unpacking(message, layout), f"{_BODY}m = Draft()"]
     lines += _assignments(message, layout)
-    if checks:
-        lines += [f"{_BODY}done = seal(m, {name})", f"{_BODY}_check(done)"]
-    lines.append("    except NOT_PLAIN:")
-    lines.append(f"{_BODY}return decode(plain(frames, _L))")
-    lines.append(f"    return {'done' if checks else f'seal(m, {name})'}")
-    return lines
+    return [*lines, *ending(message, layout)]
 
 
 def _unpacking(message: Message, layout: Layout) -> list[str]:
@@ -192,10 +187,10 @@ def _with_empty(frame: Frame, field: Field, value: str, fallback: str | None) ->
     return [value, f"if len({source})", f"else {ex.meaning(frame.empty, field, 'm')}"]
 
 
-def _encoder(message: Message, layout: Layout, *, checks: bool) -> list[str]:
+def _encoder(message: Message, layout: Layout) -> list[str]:
     lines = [f"def encode(message: {message.class_name}) -> list[bytes]:"]
     lines += docstring(f"A {message.class_name} to frames of layout {layout.id}.", "    ")
-    if checks:
+    if layout.invariants:
         lines.append("    _check(message)")
     lines += lacking.losses(message, layout, _held(layout))
     least = layout.counts[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pdwire_codegen.emit_python import expressions as ex
 from pdwire_codegen.emit_python import lacking
+from pdwire_codegen.emit_python.invariants import ending
 from pdwire_codegen.emit_python.places import field_place
 from pdwire_codegen.emit_python.types import wire_type
 from pdwire_codegen.emit_python.writing import Module, choice, docstring, literal, spans
@@ -12,12 +13,14 @@ from pdwire_codegen.model import REQUIRED, Key, Layout, Meaning, Message
 __all__ = ["http_codec"]
 
 _BODY = " " * 8
+WHOLE = "*"
+"""The key of a body whose keys are data: the whole body is one field."""
 
 
 def http_codec(message: Message, layout: Layout, module: Module) -> list[str]:
     """``decode`` and ``encode`` of a body; places go to the module."""
     held = {key.field for key in layout.keys}
-    if message.body == "json":
+    if message.body == "json" and layout.keys[0].key != WHOLE:
         module.need("typing", "Any")
     for key in layout.keys:
         module.add(*field_place(message.field_named(key.field), key.key))
@@ -38,8 +41,7 @@ def _decoder(message: Message, layout: Layout, held: set[str]) -> list[str]:
             parts += [f"if {literal(key.key)} in body", f"else {absent}"]
         lines += choice(f"{_BODY}m.{key.field} = ", parts)
     alone, dependent = lacking.assignments(message, layout, held)
-    lines += [*alone, *dependent, "    except NOT_PLAIN:"]
-    return [*lines, f"{_BODY}return decode(plain(frames, _L))", f"    return seal(m, {name})"]
+    return [*lines, *alone, *dependent, *ending(message, layout)]
 
 
 def _absent(key: Key, message: Message) -> Meaning:
@@ -49,6 +51,8 @@ def _absent(key: Key, message: Message) -> Meaning:
 def _read(key: Key, message: Message) -> str:
     place = f"_{key.field.upper()}"
     kind = message.field_named(key.field).type
+    if key.key == WHOLE:
+        return f"json_whole(body, {literal(kind.removeprefix('json:'))}, {place})"
     if message.body == "json":
         return f"json_key(body, {literal(key.key)}, {literal(kind.removeprefix('json:'))}, {place})"
     return f"{wire_type(kind).read}(query_key(body, {literal(key.key)}, {place}), {place})"
@@ -57,7 +61,11 @@ def _read(key: Key, message: Message) -> str:
 def _encoder(message: Message, layout: Layout, held: set[str]) -> list[str]:
     lines = [f"def encode(message: {message.class_name}) -> list[bytes]:"]
     lines += docstring(f"A {message.class_name} to a body of layout {layout.id}.", "    ")
+    if layout.invariants:
+        lines.append("    _check(message)")
     lines += lacking.losses(message, layout, held)
+    if layout.keys[0].key == WHOLE:
+        return [*lines, f"    return put_json({_write(layout.keys[0], message)})"]
     kind = "Any" if message.body == "json" else "bytes"
     pairs = [f"{literal(k.key)}: {_write(k, message)}" for k in layout.keys if not k.optional]
     lines += spans(f"body: dict[str, {kind}] = {{", pairs, "}", "    ")

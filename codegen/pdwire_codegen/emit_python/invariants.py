@@ -5,10 +5,10 @@ from __future__ import annotations
 from pdwire_codegen.emit_python.expressions import is_empty, is_filled
 from pdwire_codegen.emit_python.message import may_be_none
 from pdwire_codegen.emit_python.types import shape_of
-from pdwire_codegen.emit_python.writing import literal, spans
+from pdwire_codegen.emit_python.writing import condition, literal, spans
 from pdwire_codegen.model import Invariant, Layout, Message
 
-__all__ = ["check_function"]
+__all__ = ["check_function", "ending"]
 
 
 def check_function(message: Message, layout: Layout) -> list[str]:
@@ -18,7 +18,7 @@ def check_function(message: Message, layout: Layout) -> list[str]:
     lines = [f"def _check(m: {message.class_name}) -> None:"]
     lines.append('    """Raise InvariantError where fields contradict each other."""')
     for invariant in layout.invariants:
-        lines += [f"    if {_violated(invariant, message)}:"]
+        lines += condition(_violated(invariant, message), "and", "    ")
         says = ", ".join(_shown(name, message) for name in invariant.fields)
         lines.append(f"        came = f{literal(says)}")
         args = ["_L", literal(_says(invariant)), "came", literal(invariant.fields[-1])]
@@ -43,18 +43,20 @@ def _shown(name: str, message: Message) -> str:
     return f"{name} {{m.{name}}}"
 
 
-def _violated(invariant: Invariant, message: Message) -> str:
+def _violated(invariant: Invariant, message: Message) -> list[str]:
     first, second = invariant.fields[0], invariant.fields[1]
-    guards = [f"len(m.{name})" for name in invariant.fields if name in invariant.optional]
     if invariant.kind == "needs":
-        return f"{_filled(first, message)} and {_empty(second, message)}"
+        return [_filled(first, message), _empty(second, message)]
+    guards = [_filled(name, message) for name in invariant.fields if name in invariant.optional]
     if invariant.kind == "less":
+        nullable = [n for n in (first, second) if may_be_none(message.field_named(n), message)]
+        guards = [f"m.{name} is not None" for name in nullable]
         test = f"m.{first} >= m.{second}"
     elif invariant.kind == "same_length" and _nested(first, message) and _nested(second, message):
         test = f"not same_lengths(m.{first}, m.{second})"
     else:
         test = f"len(m.{first}) != len(m.{second})"
-    return " and ".join([*guards, test])
+    return [*guards, test]
 
 
 def _nested(name: str, message: Message) -> bool:
@@ -69,3 +71,15 @@ def _empty(name: str, message: Message) -> str:
 def _filled(name: str, message: Message) -> str:
     field = message.field_named(name)
     return is_filled(field, f"m.{name}", none=may_be_none(field, message))
+
+
+def ending(message: Message, layout: Layout) -> list[str]:
+    """The last lines of a decoder: seal the draft, check it, return it."""
+    name = message.class_name
+    if layout.invariants:
+        lines = [f"        done = seal(m, {name})", "        _check(done)"]
+        return [*lines, *_RETRY, "    return done"]
+    return [*_RETRY, f"    return seal(m, {name})"]
+
+
+_RETRY = ["    except NOT_PLAIN:", "        return decode(plain(frames, _L))"]

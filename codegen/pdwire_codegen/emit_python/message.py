@@ -82,7 +82,7 @@ def _exports(message: Message) -> list[str]:
 def _counts(message: Message, spec: Spec) -> list[str]:
     """Frame counts and who sends them, for errors about a wrong count."""
     found: dict[int, list[str]] = {}
-    for layout in message.layouts:
+    for layout in message.layouts if message.transport == "zmq" else ():
         for count in layout.counts:
             found.setdefault(count, []).append(speakers(layout, spec))
     items = [f"{count}: {literal(', '.join(told))}" for count, told in sorted(found.items())]

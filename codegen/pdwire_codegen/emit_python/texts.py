@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pdwire_codegen.emit_python import expressions as ex
 from pdwire_codegen.emit_python import lacking
+from pdwire_codegen.emit_python.invariants import ending
 from pdwire_codegen.emit_python.places import field_place
 from pdwire_codegen.emit_python.types import wire_type
 from pdwire_codegen.emit_python.writing import (
@@ -87,8 +88,7 @@ def _decoder(message: Message, layout: Layout, pieces: list[_Piece], held: set[s
         if piece.is_field:
             lines += _assignment(message, piece)
     alone, dependent = lacking.assignments(message, layout, held)
-    lines += [*alone, *dependent, "    except NOT_PLAIN:"]
-    return [*lines, f"{_BODY}return decode(plain(frames, _L))", f"    return seal(m, {name})"]
+    return [*lines, *alone, *dependent, *ending(message, layout)]
 
 
 def _assignment(message: Message, piece: _Piece) -> list[str]:
@@ -105,6 +105,8 @@ def _assignment(message: Message, piece: _Piece) -> list[str]:
 def _encoder(message: Message, layout: Layout, pieces: list[_Piece], held: set[str]) -> list[str]:
     lines = [f"def encode(message: {message.class_name}) -> list[bytes]:"]
     lines += docstring(f"A {message.class_name} to the text of layout {layout.id}.", "    ")
+    if layout.invariants:
+        lines.append("    _check(message)")
     lines += lacking.losses(message, layout, held)
     head = [_written(message, piece) for piece in pieces if not piece.in_tail]
     tail = [piece for piece in pieces if piece.in_tail]

@@ -64,9 +64,16 @@ TYPES: dict[str, WireType] = {
     "names": WireType("tuple[str, ...]", "names", "put_names", "a comma list", "nested"),
     "bin[]": WireType("tuple[bytes, ...]", "bins", "put_bins", "a msgpack array of bin", "nested"),
     "bin[][]": WireType(
-        "tuple[tuple[bytes | None, ...], ...]",
+        "tuple[tuple[bytes, ...], ...]",
         "bin_lists",
         "put_bin_lists",
+        "a msgpack array of arrays of bin",
+        "nested",
+    ),
+    "bin?[][]": WireType(
+        "tuple[tuple[bytes | None, ...], ...]",
+        "bin_or_nil_lists",
+        "put_bin_or_nil_lists",
         "a msgpack array of arrays of bin or nil",
         "nested",
     ),

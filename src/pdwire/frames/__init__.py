@@ -30,10 +30,20 @@ from pdwire.frames.arrays import (
     put_one_list,
     same_lengths,
 )
-from pdwire.frames.blobs import bin_lists, bins, one_bins, put_bin_lists, put_bins, put_one_bins
+from pdwire.frames.blobs import (
+    bin_lists,
+    bin_or_nil_lists,
+    bins,
+    one_bins,
+    put_bin_lists,
+    put_bin_or_nil_lists,
+    put_bins,
+    put_one_bins,
+)
 from pdwire.frames.bodies import (
     json_body,
     json_key,
+    json_whole,
     matched,
     only,
     put_json,
@@ -104,6 +114,7 @@ __all__ = [
     "array_of",
     "as_bytes",
     "bin_lists",
+    "bin_or_nil_lists",
     "bins",
     "broken",
     "const",
@@ -116,6 +127,7 @@ __all__ = [
     "is_repeat",
     "json_body",
     "json_key",
+    "json_whole",
     "lists",
     "lossy",
     "matched",
@@ -130,6 +142,7 @@ __all__ = [
     "plain",
     "put_array",
     "put_bin_lists",
+    "put_bin_or_nil_lists",
     "put_bins",
     "put_dec",
     "put_flag",

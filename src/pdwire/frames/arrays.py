@@ -9,6 +9,7 @@ and nothing is allocated before the bytes that it describes were seen, so a coun
 
 from __future__ import annotations
 
+from operator import index
 from struct import Struct, pack
 from typing import Any, Final, TypeAlias
 
@@ -122,10 +123,7 @@ def one_list(raw: Any, dtype: np.dtype[Any], at: Place) -> tuple[Any, ...]:
 
 def _items(value: Any, dtype: np.dtype[Any], at: Place) -> NDArray[Any]:
     """The value as a flat array of ``dtype``, exactly, or a LossyEncodeError."""
-    try:
-        made = np.asarray(value)
-    except (ValueError, OverflowError):
-        lossy(at, value)
+    made = value if isinstance(value, np.ndarray) else _listed(value, dtype, at)
     if made.ndim != 1:
         lossy(at, value, "not one-dimensional")
     if made.dtype == dtype:
@@ -136,6 +134,18 @@ def _items(value: Any, dtype: np.dtype[Any], at: Place) -> NDArray[Any]:
     if made.dtype.kind not in "iu" or int(made.min()) < limits.min or int(made.max()) > limits.max:
         lossy(at, value, f"not {dtype.name} items")
     return made.astype(dtype)
+
+
+def _listed(value: Any, dtype: np.dtype[Any], at: Place) -> NDArray[Any]:
+    """A list or tuple of whole numbers; numpy alone would make floats of wide ones."""
+    limits = np.iinfo(dtype)
+    try:
+        items = [index(item) for item in value]
+    except TypeError:
+        lossy(at, value, f"not {dtype.name} items")
+    if items and (min(items) < limits.min or max(items) > limits.max):
+        lossy(at, value, f"not {dtype.name} items")
+    return np.array(items, dtype)
 
 
 def put_array(value: Any, dtype: np.dtype[Any], at: Place) -> bytes:

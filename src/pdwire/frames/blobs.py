@@ -14,10 +14,20 @@ import msgspec
 
 from pdwire.frames.place import Place, as_bytes, lossy, refuse
 
-__all__ = ["bin_lists", "bins", "one_bins", "put_bin_lists", "put_bins", "put_one_bins"]
+__all__ = [
+    "bin_lists",
+    "bin_or_nil_lists",
+    "bins",
+    "one_bins",
+    "put_bin_lists",
+    "put_bin_or_nil_lists",
+    "put_bins",
+    "put_one_bins",
+]
 
 _BINS: Final = msgspec.msgpack.Decoder(tuple[bytes, ...])
-_BIN_LISTS: Final = msgspec.msgpack.Decoder(tuple[tuple[bytes | None, ...], ...])
+_BIN_LISTS: Final = msgspec.msgpack.Decoder(tuple[tuple[bytes, ...], ...])
+_BIN_OR_NIL_LISTS: Final = msgspec.msgpack.Decoder(tuple[tuple[bytes | None, ...], ...])
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
 
@@ -52,9 +62,17 @@ def bins(raw: Any, at: Place) -> tuple[bytes, ...]:
     return value
 
 
-def bin_lists(raw: Any, at: Place) -> tuple[tuple[bytes | None, ...], ...]:
-    """Descriptors per state component; nil where a region has none."""
-    value: tuple[tuple[bytes | None, ...], ...] = _decode(raw, _BIN_LISTS, _ENCODER.encode, at)
+def bin_lists(raw: Any, at: Place) -> tuple[tuple[bytes, ...], ...]:
+    """Descriptors per state component."""
+    value: tuple[tuple[bytes, ...], ...] = _decode(raw, _BIN_LISTS, _ENCODER.encode, at)
+    return value
+
+
+def bin_or_nil_lists(raw: Any, at: Place) -> tuple[tuple[bytes | None, ...], ...]:
+    """Descriptors per state component; nil where the sender does not hold a region."""
+    value: tuple[tuple[bytes | None, ...], ...] = _decode(
+        raw, _BIN_OR_NIL_LISTS, _ENCODER.encode, at
+    )
     return value
 
 
@@ -73,6 +91,13 @@ def put_bins(value: Any, at: Place) -> bytes:
 
 
 def put_bin_lists(value: Any, at: Place) -> bytes:
+    """A msgpack array of arrays of bin; no bytes for none."""
+    if not all(isinstance(item, bytes) for part in value for item in part):
+        lossy(at, value, "not byte strings")
+    return put_bin_or_nil_lists(value, at)
+
+
+def put_bin_or_nil_lists(value: Any, at: Place) -> bytes:
     """A msgpack array of arrays of bin or nil; no bytes for none."""
     if not all(item is None or isinstance(item, bytes) for part in value for item in part):
         lossy(at, value, "not byte strings")

@@ -19,6 +19,7 @@ from pdwire.frames.place import Frames, Layout, Place, as_bytes, lossy, refuse
 __all__ = [
     "json_body",
     "json_key",
+    "json_whole",
     "matched",
     "only",
     "put_json",
@@ -123,6 +124,17 @@ def json_key(body: dict[str, Any], key: str, kind: str, at: Place) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def json_whole(body: dict[str, Any], kind: str, at: Place) -> Any:
+    """The body itself, whose keys are data and not names.
+
+    Raises:
+        FrameValueError: a value is of another type, or out of range.
+    """
+    if not _fits(body, kind, at):
+        refuse(at, body)
+    return body
+
+
 def put_json_key(value: Any, kind: str, at: Place) -> Any:
     """The value as JSON takes it."""
     if not _fits(value, kind, at):
@@ -136,7 +148,7 @@ def put_json(body: dict[str, Any]) -> list[bytes]:
 
 
 def query_body(frames: Frames, layout: Layout) -> dict[str, Any]:
-    """The keys of a query string; of a repeated key the last one.
+    """The keys of a query string; of a repeated key the first one.
 
     Raises:
         FrameValueError: it is not a query string.
@@ -148,7 +160,7 @@ def query_body(frames: Frames, layout: Layout) -> dict[str, Any]:
         )
     except ValueError as fault:
         raise _not_body("a query string", raw, layout, str(fault)) from None
-    return dict(pairs)
+    return dict(reversed(pairs))
 
 
 def query_key(body: dict[str, Any], key: str, at: Place) -> bytes:

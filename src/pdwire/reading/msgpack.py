@@ -91,9 +91,9 @@ def _array(element: Any) -> Any:  # noqa: ANN401
     return c.ExprAdapter(whole, decode, encode)
 
 
-def bins(*, deep: bool) -> Any:  # noqa: ANN401
-    """``bin[]``, or ``bin[][]`` when ``deep``."""
-    array = _array(_array(_bin(nil=True))) if deep else _array(_bin(nil=False))
+def bins(*, deep: bool, nil: bool = False) -> Any:  # noqa: ANN401
+    """``bin[]``, or ``bin[][]`` when ``deep``; with ``nil`` an item may be nil."""
+    array = _array(_array(_bin(nil=nil))) if deep else _array(_bin(nil=False))
     whole = c.FocusedSeq("array", "array" / array, "end" / c.Terminated)
 
     def decode(raw: bytes, _: object) -> list[Any]:

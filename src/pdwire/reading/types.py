@@ -28,6 +28,7 @@ _PLAIN: dict[str, Callable[[], Any]] = {
     "bytes": scalars.opaque,
     "bin[]": lambda: msgpack.bins(deep=False),
     "bin[][]": lambda: msgpack.bins(deep=True),
+    "bin?[][]": lambda: msgpack.bins(deep=True, nil=True),
 }
 _FIXED = frozenset({"u32", "u64", "u32be"})
 

@@ -1,0 +1,56 @@
+"""Codec of QUERY_DP_RANKS, layout r1: 0.5.10–0.5.23.
+
+GENERATED from protocol/bootstrap/query_dp_ranks.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pdwire.codec import seal
+from pdwire.frames import (
+    NOT_PLAIN,
+    Frames,
+    Layout,
+    Place,
+    json_body,
+    json_key,
+    plain,
+    put_json,
+    put_json_key,
+)
+from pdwire.wire.bootstrap.query_dp_ranks.message import COUNTS, Draft, QueryDpRanks
+
+__all__ = ["decode", "encode"]
+
+_L = Layout("bootstrap QUERY_DP_RANKS", "r1", "0.5.10–0.5.23", (1,), COUNTS)
+_BOOTSTRAP_ROOMS = Place(
+    _L,
+    None,
+    "bootstrap_rooms",
+    "JSON int[] in 0..9223372036854775807",
+    0,
+    9223372036854775807,
+)
+
+
+def decode(frames: Frames) -> QueryDpRanks:
+    """The body of layout r1 to a QueryDpRanks.
+
+    The only form there ever was.
+    """
+    try:
+        body = json_body(frames, _L)
+        m = Draft()
+        m.bootstrap_rooms = json_key(body, "bootstrap_rooms", "int[]", _BOOTSTRAP_ROOMS)
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return seal(m, QueryDpRanks)
+
+
+def encode(message: QueryDpRanks) -> list[bytes]:
+    """A QueryDpRanks to a body of layout r1."""
+    body: dict[str, Any] = {
+        "bootstrap_rooms": put_json_key(message.bootstrap_rooms, "int[]", _BOOTSTRAP_ROOMS),
+    }
+    return put_json(body)

@@ -1,0 +1,44 @@
+"""Codec of QUERY_DP_RANKS_RSP, layout r1: 0.5.10–0.5.23.
+
+GENERATED from protocol/bootstrap/query_dp_ranks_rsp.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from pdwire.codec import seal
+from pdwire.frames import (
+    NOT_PLAIN,
+    Frames,
+    Layout,
+    Place,
+    json_body,
+    json_whole,
+    plain,
+    put_json,
+    put_json_key,
+)
+from pdwire.wire.bootstrap.query_dp_ranks_rsp.message import COUNTS, Draft, QueryDpRanksRsp
+
+__all__ = ["decode", "encode"]
+
+_L = Layout("bootstrap QUERY_DP_RANKS_RSP", "r1", "0.5.10–0.5.23", (1,), COUNTS)
+_DP_RANKS = Place(_L, None, "*", "JSON int{} in 0..2147483647", 0, 2147483647)
+
+
+def decode(frames: Frames) -> QueryDpRanksRsp:
+    """The body of layout r1 to a QueryDpRanksRsp.
+
+    The only form there ever was: the body is the table itself.
+    """
+    try:
+        body = json_body(frames, _L)
+        m = Draft()
+        m.dp_ranks = json_whole(body, "int{}", _DP_RANKS)
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return seal(m, QueryDpRanksRsp)
+
+
+def encode(message: QueryDpRanksRsp) -> list[bytes]:
+    """A QueryDpRanksRsp to a body of layout r1."""
+    return put_json(put_json_key(message.dp_ranks, "int{}", _DP_RANKS))

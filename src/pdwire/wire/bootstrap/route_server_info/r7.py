@@ -1,0 +1,128 @@
+"""Codec of ROUTE_SERVER_INFO, layout r7: 0.5.23.
+
+GENERATED from protocol/bootstrap/route_server_info.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pdwire.codec import seal
+from pdwire.frames import (
+    NOT_PLAIN,
+    Frames,
+    Layout,
+    Place,
+    json_body,
+    json_key,
+    plain,
+    put_json,
+    put_json_key,
+)
+from pdwire.wire.bootstrap.route_server_info.message import COUNTS, Draft, RouteServerInfo
+
+__all__ = ["decode", "encode"]
+
+_L = Layout("bootstrap ROUTE_SERVER_INFO", "r7", "0.5.23", (1,), COUNTS)
+_ATTN_TP_SIZE = Place(_L, None, "attn_tp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_ATTN_CP_SIZE = Place(_L, None, "attn_cp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_DP_SIZE = Place(_L, None, "dp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_PP_SIZE = Place(_L, None, "pp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_PAGE_SIZE = Place(_L, None, "page_size", "JSON int in 1..2147483647", 1, 2147483647)
+_KV_CACHE_DTYPE = Place(_L, None, "kv_cache_dtype", "JSON str?")
+_FOLLOW_BOOTSTRAP_ROOM = Place(_L, None, "follow_bootstrap_room", "JSON bool")
+_ENABLE_DSA_CACHE_LAYER_SPLIT = Place(_L, None, "enable_dsa_cache_layer_split", "JSON bool")
+_DSV41_SPEC_LAYOUT = Place(_L, None, "dsv41_spec_layout", "JSON object?")
+_KV_LAYOUT = Place(_L, None, "kv_layout", "JSON str?")
+_DECODE_ALLOCATION_POLICY = Place(_L, None, "decode_allocation_policy", "JSON str")
+_ENABLE_KV_CACHE_SHARDING = Place(_L, None, "enable_kv_cache_sharding", "JSON bool")
+_PREFILL_HTTP_PORT = Place(_L, None, "prefill_http_port", "JSON int? in 1..65535", 1, 65535)
+
+
+def decode(frames: Frames) -> RouteServerInfo:
+    """The body of layout r7 to a RouteServerInfo.
+
+    The byte layout of the KV pages (left out where there is none) and their sharding are added,
+    both optional.
+    """
+    try:
+        body = json_body(frames, _L)
+        m = Draft()
+        m.attn_tp_size = json_key(body, "attn_tp_size", "int", _ATTN_TP_SIZE)
+        m.attn_cp_size = json_key(body, "attn_cp_size", "int", _ATTN_CP_SIZE)
+        m.dp_size = json_key(body, "dp_size", "int", _DP_SIZE)
+        m.pp_size = json_key(body, "pp_size", "int", _PP_SIZE)
+        m.page_size = json_key(body, "page_size", "int", _PAGE_SIZE)
+        m.kv_cache_dtype = json_key(body, "kv_cache_dtype", "str?", _KV_CACHE_DTYPE)
+        m.follow_bootstrap_room = json_key(
+            body, "follow_bootstrap_room", "bool", _FOLLOW_BOOTSTRAP_ROOM
+        )
+        m.enable_dsa_cache_layer_split = (
+            json_key(body, "enable_dsa_cache_layer_split", "bool", _ENABLE_DSA_CACHE_LAYER_SPLIT)
+            if "enable_dsa_cache_layer_split" in body
+            else False
+        )
+        m.dsv41_spec_layout = (
+            json_key(body, "dsv41_spec_layout", "object?", _DSV41_SPEC_LAYOUT)
+            if "dsv41_spec_layout" in body
+            else None
+        )
+        m.kv_layout = (
+            json_key(body, "kv_layout", "str?", _KV_LAYOUT) if "kv_layout" in body else None
+        )
+        m.decode_allocation_policy = (
+            json_key(body, "decode_allocation_policy", "str", _DECODE_ALLOCATION_POLICY)
+            if "decode_allocation_policy" in body
+            else "early"
+        )
+        m.enable_kv_cache_sharding = (
+            json_key(body, "enable_kv_cache_sharding", "bool", _ENABLE_KV_CACHE_SHARDING)
+            if "enable_kv_cache_sharding" in body
+            else False
+        )
+        m.prefill_http_port = (
+            json_key(body, "prefill_http_port", "int?", _PREFILL_HTTP_PORT)
+            if "prefill_http_port" in body
+            else None
+        )
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return seal(m, RouteServerInfo)
+
+
+def encode(message: RouteServerInfo) -> list[bytes]:
+    """A RouteServerInfo to a body of layout r7."""
+    body: dict[str, Any] = {
+        "attn_tp_size": put_json_key(message.attn_tp_size, "int", _ATTN_TP_SIZE),
+        "attn_cp_size": put_json_key(message.attn_cp_size, "int", _ATTN_CP_SIZE),
+        "dp_size": put_json_key(message.dp_size, "int", _DP_SIZE),
+        "pp_size": put_json_key(message.pp_size, "int", _PP_SIZE),
+        "page_size": put_json_key(message.page_size, "int", _PAGE_SIZE),
+        "kv_cache_dtype": put_json_key(message.kv_cache_dtype, "str?", _KV_CACHE_DTYPE),
+        "follow_bootstrap_room": put_json_key(
+            message.follow_bootstrap_room, "bool", _FOLLOW_BOOTSTRAP_ROOM
+        ),
+    }
+    if message.enable_dsa_cache_layer_split is not False:
+        body["enable_dsa_cache_layer_split"] = put_json_key(
+            message.enable_dsa_cache_layer_split, "bool", _ENABLE_DSA_CACHE_LAYER_SPLIT
+        )
+    if message.dsv41_spec_layout is not None:
+        body["dsv41_spec_layout"] = put_json_key(
+            message.dsv41_spec_layout, "object?", _DSV41_SPEC_LAYOUT
+        )
+    if message.kv_layout is not None:
+        body["kv_layout"] = put_json_key(message.kv_layout, "str?", _KV_LAYOUT)
+    if message.decode_allocation_policy != "early":
+        body["decode_allocation_policy"] = put_json_key(
+            message.decode_allocation_policy, "str", _DECODE_ALLOCATION_POLICY
+        )
+    if message.enable_kv_cache_sharding is not False:
+        body["enable_kv_cache_sharding"] = put_json_key(
+            message.enable_kv_cache_sharding, "bool", _ENABLE_KV_CACHE_SHARDING
+        )
+    if message.prefill_http_port is not None:
+        body["prefill_http_port"] = put_json_key(
+            message.prefill_http_port, "int?", _PREFILL_HTTP_PORT
+        )
+    return put_json(body)

@@ -1,0 +1,62 @@
+"""Codec of ABORT_ACK, layout r3: 0.5.19–0.5.21.
+
+GENERATED from protocol/common/abort_ack.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from pdwire.codec import seal
+from pdwire.frames import (
+    NOT_PLAIN,
+    SMALL,
+    Frames,
+    Layout,
+    Place,
+    const,
+    dec,
+    lossy,
+    plain,
+    put_dec,
+    wrong_count,
+)
+from pdwire.wire.common.abort_ack.message import COUNTS, AbortAck, Draft
+
+__all__ = ["decode", "encode"]
+
+_L = Layout("common ABORT_ACK", "r3", "0.5.19–0.5.21", (3,), COUNTS, None, ((0, b"ABORT_ACK"),))
+_F0 = Place(_L, 0, "tag", "the constant 'ABORT_ACK'")
+_F1 = Place(_L, 1, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
+_F2 = Place(_L, 2, "prefill_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_NO_GENERATION = Place(
+    _L,
+    None,
+    "generation",
+    "the value that its absence means, for this layout does not carry it",
+)
+
+
+def decode(frames: Frames) -> AbortAck:
+    """Frames of layout r3 to a AbortAck.
+
+    NIXL answers only with deferred release on, and then always with the prefill rank.
+    """
+    try:
+        if len(frames) != 3:
+            raise wrong_count(_L, frames)
+        f0, f1, f2 = frames
+        m = Draft()
+        if f0 != b"ABORT_ACK":
+            const(f0, b"ABORT_ACK", _F0)
+        m.room = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
+        m.prefill_rank = SMALL[f2] if f2 in SMALL else dec(f2, _F2)
+        m.generation = None
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return seal(m, AbortAck)
+
+
+def encode(message: AbortAck) -> list[bytes]:
+    """A AbortAck to frames of layout r3."""
+    if message.generation is not None:
+        lossy(_NO_GENERATION, message.generation)
+    return [b"ABORT_ACK", put_dec(message.room, _F1), put_dec(message.prefill_rank, _F2)]

@@ -1,0 +1,77 @@
+"""Codec of STAGING_RSP, layout r2: 0.5.12–0.5.23.
+
+GENERATED from protocol/common/staging_rsp.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from pdwire.codec import seal
+from pdwire.frames import (
+    NOT_PLAIN,
+    SMALL,
+    Frames,
+    Layout,
+    Place,
+    const,
+    dec,
+    plain,
+    put_dec,
+    put_text,
+    text,
+    wrong_count,
+)
+from pdwire.wire.common.staging_rsp.message import COUNTS, Draft, StagingRsp
+
+__all__ = ["decode", "encode"]
+
+_L = Layout("common STAGING_RSP", "r2", "0.5.12–0.5.23", (7,), COUNTS, None, ((0, b"STAGING_RSP"),))
+_F0 = Place(_L, 0, "tag", "the constant 'STAGING_RSP'")
+_F1 = Place(_L, 1, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
+_F2 = Place(_L, 2, "chunk_idx", "a canonical decimal in 0..1048576", 0, 1048576)
+_F3 = Place(
+    _L,
+    3,
+    "offset",
+    "a canonical decimal in -2..9223372036854775807",
+    -2,
+    9223372036854775807,
+)
+_F4 = Place(_L, 4, "round", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
+_F5 = Place(_L, 5, "end", "a canonical decimal in -1..9223372036854775807", -1, 9223372036854775807)
+_F6 = Place(_L, 6, "session_id", "printable ASCII without blanks")
+
+
+def decode(frames: Frames) -> StagingRsp:
+    """Frames of layout r2 to a StagingRsp.
+
+    Nothing changes in the frames; NIXL speaks it too, with agent names as session ids.
+    """
+    try:
+        if len(frames) != 7:
+            raise wrong_count(_L, frames)
+        f0, f1, f2, f3, f4, f5, f6 = frames
+        m = Draft()
+        if f0 != b"STAGING_RSP":
+            const(f0, b"STAGING_RSP", _F0)
+        m.room = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
+        m.chunk_idx = SMALL[f2] if f2 in SMALL else dec(f2, _F2)
+        m.offset = SMALL[f3] if f3 in SMALL else dec(f3, _F3)
+        m.round = SMALL[f4] if f4 in SMALL else dec(f4, _F4)
+        m.end = SMALL[f5] if f5 in SMALL else dec(f5, _F5)
+        m.session_id = text(f6, _F6)
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return seal(m, StagingRsp)
+
+
+def encode(message: StagingRsp) -> list[bytes]:
+    """A StagingRsp to frames of layout r2."""
+    return [
+        b"STAGING_RSP",
+        put_dec(message.room, _F1),
+        put_dec(message.chunk_idx, _F2),
+        put_dec(message.offset, _F3),
+        put_dec(message.round, _F4),
+        put_dec(message.end, _F5),
+        put_text(message.session_id, _F6),
+    ]

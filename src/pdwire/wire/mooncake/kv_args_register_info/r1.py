@@ -1,0 +1,204 @@
+"""Codec of KVArgsRegisterInfo, layout r1: 0.5.6–0.5.8.post1.
+
+GENERATED from protocol/mooncake/kv_args_register_info.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from pdwire.codec import seal
+from pdwire.frames import (
+    NO_U32,
+    NO_U64,
+    NOT_PLAIN,
+    SMALL,
+    U64,
+    Frames,
+    Layout,
+    Place,
+    array,
+    const,
+    dec,
+    host,
+    hostport,
+    lossy,
+    one_list,
+    plain,
+    put_array,
+    put_dec,
+    put_host,
+    put_hostport,
+    put_one_list,
+    wrong_count,
+)
+from pdwire.wire.mooncake.kv_args_register_info.message import COUNTS, Draft, KVArgsRegisterInfo
+
+__all__ = ["decode", "encode"]
+
+_L = Layout(
+    "mooncake KVArgsRegisterInfo",
+    "r1",
+    "0.5.6–0.5.8.post1",
+    (10,),
+    COUNTS,
+    None,
+    ((0, b"None"),),
+)
+_F0 = Place(_L, 0, "room", "the constant 'None'")
+_F1 = Place(_L, 1, "endpoint", "an IP address or host name")
+_F2 = Place(_L, 2, "dst_port", "a canonical decimal in 1..65535", 1, 65535)
+_F3 = Place(_L, 3, "mooncake_session_id", "host:port, IPv6 in brackets")
+_F4 = Place(_L, 4, "dst_kv_ptrs", "u64 items, a multiple of 8 bytes")
+_F5 = Place(_L, 5, "dst_aux_ptrs", "u64 items, a multiple of 8 bytes")
+_F6 = Place(_L, 6, "dst_state_data_ptrs", "u64 items, a multiple of 8 bytes")
+_F7 = Place(_L, 7, "dst_tp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_F8 = Place(_L, 8, "dst_attn_tp_size", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_F9 = Place(
+    _L,
+    9,
+    "dst_kv_item_len",
+    "a canonical decimal in 0..9223372036854775807",
+    0,
+    9223372036854775807,
+)
+_NO_DST_STATE_ITEM_LENS = Place(
+    _L,
+    None,
+    "dst_state_item_lens",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_STATE_DIM_PER_TENSOR = Place(
+    _L,
+    None,
+    "dst_state_dim_per_tensor",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_ENABLE_HISPARSE = Place(
+    _L,
+    None,
+    "enable_hisparse",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_KV_LAYER_IDS = Place(
+    _L,
+    None,
+    "dst_kv_layer_ids",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_STATE_LAYER_IDS = Place(
+    _L,
+    None,
+    "dst_state_layer_ids",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_STAGING_BASE_PTR = Place(
+    _L,
+    None,
+    "staging_base_ptr",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_STAGING_TOTAL_SIZE = Place(
+    _L,
+    None,
+    "staging_total_size",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_DCP_SIZE = Place(
+    _L,
+    None,
+    "dst_dcp_size",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_DCP_RANK = Place(
+    _L,
+    None,
+    "dst_dcp_rank",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_STAGING_SLOT_LAYER_IDS = Place(
+    _L,
+    None,
+    "staging_slot_layer_ids",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_KV_ITEM_LENS = Place(
+    _L,
+    None,
+    "dst_kv_item_lens",
+    "the value that its absence means, for this layout does not carry it",
+)
+
+
+def decode(frames: Frames) -> KVArgsRegisterInfo:
+    """Frames of layout r1 to a KVArgsRegisterInfo.
+
+    KV, auxiliary and state pointers, tensor-parallel place and KV item length. State is one flat
+    list.
+    """
+    try:
+        if len(frames) != 10:
+            raise wrong_count(_L, frames)
+        f0, f1, f2, f3, f4, f5, f6, f7, f8, f9 = frames
+        m = Draft()
+        if f0 != b"None":
+            const(f0, b"None", _F0)
+        m.endpoint = host(f1, _F1)
+        m.dst_port = dec(f2, _F2)
+        m.mooncake_session_id = hostport(f3, _F3)
+        m.dst_kv_ptrs = array(f4, U64, _F4)
+        m.dst_aux_ptrs = array(f5, U64, _F5)
+        m.dst_state_data_ptrs = one_list(f6, U64, _F6)
+        m.dst_tp_rank = SMALL[f7] if f7 in SMALL else dec(f7, _F7)
+        m.dst_attn_tp_size = dec(f8, _F8)
+        m.dst_kv_item_len = SMALL[f9] if f9 in SMALL else dec(f9, _F9)
+        m.dst_state_item_lens = ()
+        m.dst_state_dim_per_tensor = ()
+        m.enable_hisparse = False
+        m.dst_kv_layer_ids = NO_U32
+        m.dst_state_layer_ids = ()
+        m.staging_base_ptr = 0
+        m.staging_total_size = 0
+        m.dst_dcp_size = 1
+        m.dst_dcp_rank = 0
+        m.staging_slot_layer_ids = NO_U64
+        m.dst_kv_item_lens = NO_U64
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return seal(m, KVArgsRegisterInfo)
+
+
+def encode(message: KVArgsRegisterInfo) -> list[bytes]:
+    """A KVArgsRegisterInfo to frames of layout r1."""
+    if len(message.dst_state_item_lens):
+        lossy(_NO_DST_STATE_ITEM_LENS, message.dst_state_item_lens)
+    if len(message.dst_state_dim_per_tensor):
+        lossy(_NO_DST_STATE_DIM_PER_TENSOR, message.dst_state_dim_per_tensor)
+    if message.enable_hisparse is not False:
+        lossy(_NO_ENABLE_HISPARSE, message.enable_hisparse)
+    if len(message.dst_kv_layer_ids):
+        lossy(_NO_DST_KV_LAYER_IDS, message.dst_kv_layer_ids)
+    if len(message.dst_state_layer_ids):
+        lossy(_NO_DST_STATE_LAYER_IDS, message.dst_state_layer_ids)
+    if message.staging_base_ptr != 0:
+        lossy(_NO_STAGING_BASE_PTR, message.staging_base_ptr)
+    if message.staging_total_size != 0:
+        lossy(_NO_STAGING_TOTAL_SIZE, message.staging_total_size)
+    if message.dst_dcp_size != 1:
+        lossy(_NO_DST_DCP_SIZE, message.dst_dcp_size)
+    if message.dst_dcp_rank != 0:
+        lossy(_NO_DST_DCP_RANK, message.dst_dcp_rank)
+    if len(message.staging_slot_layer_ids):
+        lossy(_NO_STAGING_SLOT_LAYER_IDS, message.staging_slot_layer_ids)
+    if len(message.dst_kv_item_lens):
+        lossy(_NO_DST_KV_ITEM_LENS, message.dst_kv_item_lens)
+    return [
+        b"None",
+        put_host(message.endpoint, _F1),
+        put_dec(message.dst_port, _F2),
+        put_hostport(message.mooncake_session_id, _F3),
+        put_array(message.dst_kv_ptrs, U64, _F4),
+        put_array(message.dst_aux_ptrs, U64, _F5),
+        put_one_list(message.dst_state_data_ptrs, U64, _F6),
+        put_dec(message.dst_tp_rank, _F7),
+        put_dec(message.dst_attn_tp_size, _F8),
+        put_dec(message.dst_kv_item_len, _F9),
+    ]

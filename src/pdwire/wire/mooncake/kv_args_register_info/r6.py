@@ -1,0 +1,183 @@
+"""Codec of KVArgsRegisterInfo, layout r6: 0.5.17–0.5.18.
+
+GENERATED from protocol/mooncake/kv_args_register_info.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from pdwire.codec import seal
+from pdwire.frames import (
+    NO_U64,
+    NOT_PLAIN,
+    SMALL,
+    U32,
+    U64,
+    Frames,
+    Layout,
+    Place,
+    array,
+    broken,
+    const,
+    dec,
+    host,
+    hostport,
+    lists,
+    lossy,
+    plain,
+    put_array,
+    put_dec,
+    put_host,
+    put_hostport,
+    put_lists,
+    put_u64,
+    u64,
+    wrong_count,
+)
+from pdwire.wire.mooncake.kv_args_register_info.message import COUNTS, Draft, KVArgsRegisterInfo
+
+__all__ = ["decode", "encode"]
+
+_L = Layout(
+    "mooncake KVArgsRegisterInfo",
+    "r6",
+    "0.5.17–0.5.18",
+    (18,),
+    COUNTS,
+    None,
+    ((0, b"None"),),
+)
+_F0 = Place(_L, 0, "room", "the constant 'None'")
+_F1 = Place(_L, 1, "endpoint", "an IP address or host name")
+_F2 = Place(_L, 2, "dst_port", "a canonical decimal in 1..65535", 1, 65535)
+_F3 = Place(_L, 3, "mooncake_session_id", "host:port, IPv6 in brackets")
+_F4 = Place(_L, 4, "dst_kv_ptrs", "u64 items, a multiple of 8 bytes")
+_F5 = Place(_L, 5, "dst_aux_ptrs", "u64 items, a multiple of 8 bytes")
+_F6 = Place(_L, 6, "dst_state_data_ptrs", "nested u64 lists, every byte used")
+_F7 = Place(_L, 7, "dst_tp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_F8 = Place(_L, 8, "dst_attn_tp_size", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_F9 = Place(
+    _L,
+    9,
+    "dst_kv_item_len",
+    "a canonical decimal in 0..9223372036854775807",
+    0,
+    9223372036854775807,
+)
+_F10 = Place(_L, 10, "dst_state_item_lens", "nested u32 lists, every byte used")
+_F11 = Place(_L, 11, "dst_state_dim_per_tensor", "nested u32 lists, every byte used")
+_F12 = Place(_L, 12, "dst_kv_layer_ids", "u32 items, a multiple of 4 bytes")
+_F13 = Place(_L, 13, "dst_state_layer_ids", "nested u32 lists, every byte used")
+_F14 = Place(
+    _L,
+    14,
+    "staging_base_ptr",
+    "8 bytes, little-endian in 0..18446744073709551615",
+    0,
+    18446744073709551615,
+)
+_F15 = Place(
+    _L,
+    15,
+    "staging_total_size",
+    "a canonical decimal in 0..9223372036854775807",
+    0,
+    9223372036854775807,
+)
+_F16 = Place(_L, 16, "dst_dcp_size", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_F17 = Place(_L, 17, "dst_dcp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_NO_ENABLE_HISPARSE = Place(
+    _L,
+    None,
+    "enable_hisparse",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_STAGING_SLOT_LAYER_IDS = Place(
+    _L,
+    None,
+    "staging_slot_layer_ids",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_KV_ITEM_LENS = Place(
+    _L,
+    None,
+    "dst_kv_item_lens",
+    "the value that its absence means, for this layout does not carry it",
+)
+
+
+def _check(m: KVArgsRegisterInfo) -> None:
+    """Raise InvariantError where fields contradict each other."""
+    if m.dst_dcp_rank >= m.dst_dcp_size:
+        came = f"dst_dcp_rank {m.dst_dcp_rank}, dst_dcp_size {m.dst_dcp_size}"
+        raise broken(_L, "dst_dcp_rank below dst_dcp_size", came, "dst_dcp_size")
+
+
+def decode(frames: Frames) -> KVArgsRegisterInfo:
+    """Frames of layout r6 to a KVArgsRegisterInfo.
+
+    Layer ids of KV and state are inserted in front of staging, which moves to frames 14 and 15;
+    decode context-parallel size and rank follow in frames 16 and 17.
+    """
+    try:
+        if len(frames) != 18:
+            raise wrong_count(_L, frames)
+        f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17 = frames
+        m = Draft()
+        if f0 != b"None":
+            const(f0, b"None", _F0)
+        m.endpoint = host(f1, _F1)
+        m.dst_port = dec(f2, _F2)
+        m.mooncake_session_id = hostport(f3, _F3)
+        m.dst_kv_ptrs = array(f4, U64, _F4)
+        m.dst_aux_ptrs = array(f5, U64, _F5)
+        m.dst_state_data_ptrs = lists(f6, U64, _F6)
+        m.dst_tp_rank = SMALL[f7] if f7 in SMALL else dec(f7, _F7)
+        m.dst_attn_tp_size = dec(f8, _F8)
+        m.dst_kv_item_len = SMALL[f9] if f9 in SMALL else dec(f9, _F9)
+        m.dst_state_item_lens = lists(f10, U32, _F10)
+        m.dst_state_dim_per_tensor = lists(f11, U32, _F11)
+        m.dst_kv_layer_ids = array(f12, U32, _F12)
+        m.dst_state_layer_ids = lists(f13, U32, _F13)
+        m.staging_base_ptr = u64(f14, _F14) if len(f14) else 0
+        m.staging_total_size = dec(f15, _F15) if len(f15) else 0
+        m.dst_dcp_size = dec(f16, _F16) if len(f16) else 1
+        m.dst_dcp_rank = dec(f17, _F17) if len(f17) else 0
+        m.enable_hisparse = False
+        m.staging_slot_layer_ids = NO_U64
+        m.dst_kv_item_lens = NO_U64
+        done = seal(m, KVArgsRegisterInfo)
+        _check(done)
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return done
+
+
+def encode(message: KVArgsRegisterInfo) -> list[bytes]:
+    """A KVArgsRegisterInfo to frames of layout r6."""
+    _check(message)
+    if message.enable_hisparse is not False:
+        lossy(_NO_ENABLE_HISPARSE, message.enable_hisparse)
+    if len(message.staging_slot_layer_ids):
+        lossy(_NO_STAGING_SLOT_LAYER_IDS, message.staging_slot_layer_ids)
+    if len(message.dst_kv_item_lens):
+        lossy(_NO_DST_KV_ITEM_LENS, message.dst_kv_item_lens)
+    return [
+        b"None",
+        put_host(message.endpoint, _F1),
+        put_dec(message.dst_port, _F2),
+        put_hostport(message.mooncake_session_id, _F3),
+        put_array(message.dst_kv_ptrs, U64, _F4),
+        put_array(message.dst_aux_ptrs, U64, _F5),
+        put_lists(message.dst_state_data_ptrs, U64, _F6),
+        put_dec(message.dst_tp_rank, _F7),
+        put_dec(message.dst_attn_tp_size, _F8),
+        put_dec(message.dst_kv_item_len, _F9),
+        put_lists(message.dst_state_item_lens, U32, _F10),
+        put_lists(message.dst_state_dim_per_tensor, U32, _F11),
+        put_array(message.dst_kv_layer_ids, U32, _F12),
+        put_lists(message.dst_state_layer_ids, U32, _F13),
+        b"" if message.staging_base_ptr == 0 else put_u64(message.staging_base_ptr, _F14),
+        b"" if message.staging_total_size == 0 else put_dec(message.staging_total_size, _F15),
+        put_dec(message.dst_dcp_size, _F16),
+        put_dec(message.dst_dcp_rank, _F17),
+    ]

@@ -1,0 +1,117 @@
+"""Codec of TransferInfo, layout r1: 0.5.6–0.5.11.
+
+GENERATED from protocol/mooncake/transfer_info.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from pdwire.codec import seal
+from pdwire.frames import (
+    I32,
+    NO_I32,
+    NOT_PLAIN,
+    SMALL,
+    Frames,
+    Layout,
+    Place,
+    array,
+    broken,
+    dec,
+    host,
+    hostport,
+    lossy,
+    one_list,
+    plain,
+    put_array,
+    put_dec,
+    put_host,
+    put_hostport,
+    put_one_list,
+    wrong_count,
+)
+from pdwire.wire.mooncake.transfer_info.message import COUNTS, Draft, TransferInfo
+
+__all__ = ["decode", "encode"]
+
+_L = Layout("mooncake TransferInfo", "r1", "0.5.6–0.5.11", (8,), COUNTS)
+_F0 = Place(_L, 0, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
+_F1 = Place(_L, 1, "endpoint", "an IP address or host name")
+_F2 = Place(_L, 2, "dst_port", "a canonical decimal in 1..65535", 1, 65535)
+_F3 = Place(_L, 3, "mooncake_session_id", "host:port, IPv6 in brackets")
+_F4 = Place(_L, 4, "dst_kv_indices", "i32 items, a multiple of 4 bytes")
+_F5 = Place(_L, 5, "dst_aux_index", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_F6 = Place(_L, 6, "dst_state_indices", "i32 items, a multiple of 4 bytes")
+_F7 = Place(_L, 7, "required_dst_info_num", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_NO_DECODE_PREFIX_LEN = Place(
+    _L,
+    None,
+    "decode_prefix_len",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_DEVICE_KV_INDICES = Place(
+    _L,
+    None,
+    "dst_device_kv_indices",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_IS_DUMMY = Place(_L, None, "is_dummy", "what the layout's rule derives")
+
+
+def _check(m: TransferInfo) -> None:
+    """Raise InvariantError where fields contradict each other."""
+    if len(m.dst_kv_indices) and m.dst_aux_index is None:
+        came = f"{len(m.dst_kv_indices)} dst_kv_indices, dst_aux_index {m.dst_aux_index}"
+        raise broken(_L, "dst_aux_index where there is dst_kv_indices", came, "dst_aux_index")
+    if len(m.dst_state_indices) and m.dst_aux_index is None:
+        came = f"{len(m.dst_state_indices)} dst_state_indices, dst_aux_index {m.dst_aux_index}"
+        raise broken(_L, "dst_aux_index where there is dst_state_indices", came, "dst_aux_index")
+
+
+def decode(frames: Frames) -> TransferInfo:
+    """Frames of layout r1 to a TransferInfo.
+
+    State indices are one flat list.
+    """
+    try:
+        if len(frames) != 8:
+            raise wrong_count(_L, frames)
+        f0, f1, f2, f3, f4, f5, f6, f7 = frames
+        m = Draft()
+        m.room = SMALL[f0] if f0 in SMALL else dec(f0, _F0)
+        m.endpoint = host(f1, _F1)
+        m.dst_port = dec(f2, _F2)
+        m.mooncake_session_id = hostport(f3, _F3)
+        m.dst_kv_indices = array(f4, I32, _F4)
+        m.dst_aux_index = dec(f5, _F5) if len(f5) else None
+        m.dst_state_indices = one_list(f6, I32, _F6)
+        m.required_dst_info_num = dec(f7, _F7)
+        m.decode_prefix_len = None
+        m.dst_device_kv_indices = NO_I32
+        m.is_dummy = not len(m.dst_kv_indices) and m.dst_aux_index is None
+        done = seal(m, TransferInfo)
+        _check(done)
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return done
+
+
+def encode(message: TransferInfo) -> list[bytes]:
+    """A TransferInfo to frames of layout r1."""
+    _check(message)
+    if message.decode_prefix_len is not None:
+        lossy(_NO_DECODE_PREFIX_LEN, message.decode_prefix_len)
+    if len(message.dst_device_kv_indices):
+        lossy(_NO_DST_DEVICE_KV_INDICES, message.dst_device_kv_indices)
+    derived = not len(message.dst_kv_indices) and message.dst_aux_index is None
+    if message.is_dummy is not derived:
+        lossy(_NO_IS_DUMMY, message.is_dummy)
+    return [
+        put_dec(message.room, _F0),
+        put_host(message.endpoint, _F1),
+        put_dec(message.dst_port, _F2),
+        put_hostport(message.mooncake_session_id, _F3),
+        put_array(message.dst_kv_indices, I32, _F4),
+        b"" if message.dst_aux_index is None else put_dec(message.dst_aux_index, _F5),
+        put_one_list(message.dst_state_indices, I32, _F6),
+        put_dec(message.required_dst_info_num, _F7),
+    ]

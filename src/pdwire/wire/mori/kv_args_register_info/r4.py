@@ -1,0 +1,142 @@
+"""Codec of KVArgsRegisterInfo, layout r4: 0.5.22–0.5.23.
+
+GENERATED from protocol/mori/kv_args_register_info.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from pdwire.codec import seal
+from pdwire.frames import (
+    NOT_PLAIN,
+    SMALL,
+    U32,
+    Frames,
+    Layout,
+    Place,
+    array,
+    bin_or_nil_lists,
+    bins,
+    broken,
+    const,
+    dec,
+    guarded,
+    host,
+    lists,
+    opaque,
+    plain,
+    put_array,
+    put_bin_or_nil_lists,
+    put_bins,
+    put_dec,
+    put_host,
+    put_lists,
+    put_opaque,
+    wrong_count,
+)
+from pdwire.wire.mori.kv_args_register_info.message import COUNTS, Draft, KVArgsRegisterInfo
+
+__all__ = ["decode", "encode"]
+
+_L = Layout(
+    "mori KVArgsRegisterInfo",
+    "r4",
+    "0.5.22–0.5.23",
+    (17,),
+    COUNTS,
+    b"MoriMsgGuard",
+    ((1, b"None"),),
+)
+_F0 = Place(_L, 0, "room", "the constant 'None'")
+_F1 = Place(_L, 1, "endpoint", "an IP address or host name")
+_F2 = Place(_L, 2, "dst_port", "a canonical decimal in 1..65535", 1, 65535)
+_F3 = Place(_L, 3, "engine_desc", "bytes")
+_F4 = Place(_L, 4, "dst_kv_mem_descs", "a msgpack array of bin")
+_F5 = Place(_L, 5, "dst_aux_mem_descs", "a msgpack array of bin")
+_F6 = Place(_L, 6, "dst_state_mem_descs", "a msgpack array of arrays of bin or nil")
+_F7 = Place(_L, 7, "gpu_id", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_F8 = Place(_L, 8, "decode_tp_size", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_F9 = Place(_L, 9, "decode_tp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_F10 = Place(
+    _L,
+    10,
+    "dst_kv_item_len",
+    "a canonical decimal in 0..9223372036854775807",
+    0,
+    9223372036854775807,
+)
+_F11 = Place(_L, 11, "dst_state_item_lens", "nested u32 lists, every byte used")
+_F12 = Place(_L, 12, "dst_state_dim_per_tensor", "nested u32 lists, every byte used")
+_F13 = Place(_L, 13, "dst_dcp_size", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_F14 = Place(_L, 14, "dst_dcp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_F15 = Place(_L, 15, "dst_state_layer_ids", "nested u32 lists, every byte used")
+_F16 = Place(_L, 16, "dst_kv_layer_ids", "u32 items, a multiple of 4 bytes")
+
+
+def _check(m: KVArgsRegisterInfo) -> None:
+    """Raise InvariantError where fields contradict each other."""
+    if m.dst_dcp_rank >= m.dst_dcp_size:
+        came = f"dst_dcp_rank {m.dst_dcp_rank}, dst_dcp_size {m.dst_dcp_size}"
+        raise broken(_L, "dst_dcp_rank below dst_dcp_size", came, "dst_dcp_size")
+
+
+def decode(frames: Frames) -> KVArgsRegisterInfo:
+    """Frames of layout r4 to a KVArgsRegisterInfo.
+
+    Decode context-parallel size and rank, then layer ids of state and KV regions, are added at the
+    end; a state description may be nil. NIXL added the same four the other way round.
+    """
+    try:
+        if len(frames) != 18:
+            raise wrong_count(_L, frames)
+        guard, f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16 = frames
+        if guard != b"MoriMsgGuard":
+            guarded(guard, _L)
+        m = Draft()
+        if f0 != b"None":
+            const(f0, b"None", _F0)
+        m.endpoint = host(f1, _F1)
+        m.dst_port = dec(f2, _F2)
+        m.engine_desc = opaque(f3, _F3)
+        m.dst_kv_mem_descs = bins(f4, _F4)
+        m.dst_aux_mem_descs = bins(f5, _F5)
+        m.dst_state_mem_descs = bin_or_nil_lists(f6, _F6)
+        m.gpu_id = SMALL[f7] if f7 in SMALL else dec(f7, _F7)
+        m.decode_tp_size = dec(f8, _F8)
+        m.decode_tp_rank = SMALL[f9] if f9 in SMALL else dec(f9, _F9)
+        m.dst_kv_item_len = SMALL[f10] if f10 in SMALL else dec(f10, _F10)
+        m.dst_state_item_lens = lists(f11, U32, _F11)
+        m.dst_state_dim_per_tensor = lists(f12, U32, _F12)
+        m.dst_dcp_size = dec(f13, _F13) if len(f13) else 1
+        m.dst_dcp_rank = dec(f14, _F14) if len(f14) else 0
+        m.dst_state_layer_ids = lists(f15, U32, _F15)
+        m.dst_kv_layer_ids = array(f16, U32, _F16)
+        done = seal(m, KVArgsRegisterInfo)
+        _check(done)
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return done
+
+
+def encode(message: KVArgsRegisterInfo) -> list[bytes]:
+    """A KVArgsRegisterInfo to frames of layout r4."""
+    _check(message)
+    return [
+        b"MoriMsgGuard",
+        b"None",
+        put_host(message.endpoint, _F1),
+        put_dec(message.dst_port, _F2),
+        put_opaque(message.engine_desc, _F3),
+        put_bins(message.dst_kv_mem_descs, _F4),
+        put_bins(message.dst_aux_mem_descs, _F5),
+        put_bin_or_nil_lists(message.dst_state_mem_descs, _F6),
+        put_dec(message.gpu_id, _F7),
+        put_dec(message.decode_tp_size, _F8),
+        put_dec(message.decode_tp_rank, _F9),
+        put_dec(message.dst_kv_item_len, _F10),
+        put_lists(message.dst_state_item_lens, U32, _F11),
+        put_lists(message.dst_state_dim_per_tensor, U32, _F12),
+        put_dec(message.dst_dcp_size, _F13),
+        put_dec(message.dst_dcp_rank, _F14),
+        put_lists(message.dst_state_layer_ids, U32, _F15),
+        put_array(message.dst_kv_layer_ids, U32, _F16),
+    ]

@@ -1,0 +1,63 @@
+"""Codec of KV_STATUS, layout r1: 0.5.9–0.5.23.
+
+GENERATED from protocol/mori/kv_status.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from pdwire.codec import seal
+from pdwire.frames import (
+    NOT_PLAIN,
+    SMALL,
+    Frames,
+    Layout,
+    Place,
+    dec,
+    guarded,
+    plain,
+    put_dec,
+    put_utf8,
+    utf8,
+    wrong_count,
+)
+from pdwire.wire.mori.kv_status.message import COUNTS, Draft, KVStatus
+
+__all__ = ["decode", "encode"]
+
+_L = Layout("mori KV_STATUS", "r1", "0.5.9–0.5.23", (4,), COUNTS, b"MoriMsgGuard")
+_F0 = Place(_L, 0, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
+_F1 = Place(_L, 1, "status", "a canonical decimal in 0..4", 0, 4)
+_F2 = Place(_L, 2, "prefill_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_F3 = Place(_L, 3, "failure_reason", "UTF-8 text")
+
+
+def decode(frames: Frames) -> KVStatus:
+    """Frames of layout r1 to a KVStatus.
+
+    Room, status, prefill rank, reason; the same in every release that has Mori.
+    """
+    try:
+        if len(frames) != 5:
+            raise wrong_count(_L, frames)
+        guard, f0, f1, f2, f3 = frames
+        if guard != b"MoriMsgGuard":
+            guarded(guard, _L)
+        m = Draft()
+        m.room = SMALL[f0] if f0 in SMALL else dec(f0, _F0)
+        m.status = dec(f1, _F1)
+        m.prefill_rank = SMALL[f2] if f2 in SMALL else dec(f2, _F2)
+        m.failure_reason = utf8(f3, _F3) if len(f3) else None
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return seal(m, KVStatus)
+
+
+def encode(message: KVStatus) -> list[bytes]:
+    """A KVStatus to frames of layout r1."""
+    return [
+        b"MoriMsgGuard",
+        put_dec(message.room, _F0),
+        put_dec(message.status, _F1),
+        put_dec(message.prefill_rank, _F2),
+        b"" if message.failure_reason is None else put_utf8(message.failure_reason, _F3),
+    ]

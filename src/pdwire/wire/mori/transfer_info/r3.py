@@ -1,0 +1,97 @@
+"""Codec of TransferInfo, layout r3: 0.5.13–0.5.13.post1.
+
+GENERATED from protocol/mori/transfer_info.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from pdwire.codec import seal
+from pdwire.frames import (
+    I32,
+    NOT_PLAIN,
+    SMALL,
+    Frames,
+    Layout,
+    Place,
+    array,
+    dec,
+    guarded,
+    host,
+    lists,
+    lossy,
+    plain,
+    put_array,
+    put_dec,
+    put_host,
+    put_lists,
+    put_text,
+    text,
+    wrong_count,
+)
+from pdwire.wire.mori.transfer_info.message import COUNTS, Draft, TransferInfo
+
+__all__ = ["decode", "encode"]
+
+_L = Layout("mori TransferInfo", "r3", "0.5.13–0.5.13.post1", (8,), COUNTS, b"MoriMsgGuard")
+_F0 = Place(_L, 0, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
+_F1 = Place(_L, 1, "endpoint", "an IP address or host name")
+_F2 = Place(_L, 2, "dst_port", "a canonical decimal in 1..65535", 1, 65535)
+_F3 = Place(_L, 3, "engine_key", "printable ASCII without blanks")
+_F4 = Place(_L, 4, "dst_kv_indices", "i32 items, a multiple of 4 bytes")
+_F5 = Place(_L, 5, "dst_aux_index", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_F6 = Place(_L, 6, "dst_state_indices", "nested i32 lists, every byte used")
+_F7 = Place(_L, 7, "required_dst_info_num", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_NO_DECODE_PREFIX_LEN = Place(
+    _L,
+    None,
+    "decode_prefix_len",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_IS_DUMMY = Place(_L, None, "is_dummy", "what the layout's rule derives")
+
+
+def decode(frames: Frames) -> TransferInfo:
+    """Frames of layout r3 to a TransferInfo.
+
+    State indices become a list per component.
+    """
+    try:
+        if len(frames) != 9:
+            raise wrong_count(_L, frames)
+        guard, f0, f1, f2, f3, f4, f5, f6, f7 = frames
+        if guard != b"MoriMsgGuard":
+            guarded(guard, _L)
+        m = Draft()
+        m.room = SMALL[f0] if f0 in SMALL else dec(f0, _F0)
+        m.endpoint = host(f1, _F1)
+        m.dst_port = dec(f2, _F2)
+        m.engine_key = text(f3, _F3)
+        m.dst_kv_indices = array(f4, I32, _F4)
+        m.dst_aux_index = dec(f5, _F5) if len(f5) else -1
+        m.dst_state_indices = lists(f6, I32, _F6)
+        m.required_dst_info_num = dec(f7, _F7)
+        m.decode_prefix_len = None
+        m.is_dummy = not len(m.dst_kv_indices) and m.dst_aux_index < 0
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return seal(m, TransferInfo)
+
+
+def encode(message: TransferInfo) -> list[bytes]:
+    """A TransferInfo to frames of layout r3."""
+    if message.decode_prefix_len is not None:
+        lossy(_NO_DECODE_PREFIX_LEN, message.decode_prefix_len)
+    derived = not len(message.dst_kv_indices) and message.dst_aux_index < 0
+    if message.is_dummy is not derived:
+        lossy(_NO_IS_DUMMY, message.is_dummy)
+    return [
+        b"MoriMsgGuard",
+        put_dec(message.room, _F0),
+        put_host(message.endpoint, _F1),
+        put_dec(message.dst_port, _F2),
+        put_text(message.engine_key, _F3),
+        put_array(message.dst_kv_indices, I32, _F4),
+        b"" if message.dst_aux_index == -1 else put_dec(message.dst_aux_index, _F5),
+        put_lists(message.dst_state_indices, I32, _F6),
+        put_dec(message.required_dst_info_num, _F7),
+    ]

@@ -1,0 +1,230 @@
+"""Codec of KVArgsRegisterInfo, layout r1: 0.5.6–0.5.8.post1.
+
+GENERATED from protocol/nixl/kv_args_register_info.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from pdwire.codec import seal
+from pdwire.frames import (
+    NO_U32,
+    NOT_PLAIN,
+    SMALL,
+    U64,
+    Frames,
+    Layout,
+    Place,
+    array,
+    array_of,
+    const,
+    dec,
+    guarded,
+    host,
+    is_repeat,
+    lossy,
+    opaque,
+    plain,
+    put_array,
+    put_dec,
+    put_host,
+    put_opaque,
+    put_text,
+    text,
+    wrong_count,
+)
+from pdwire.wire.nixl.kv_args_register_info.message import COUNTS, Draft, KVArgsRegisterInfo
+
+__all__ = ["decode", "encode"]
+
+_L = Layout(
+    "nixl KVArgsRegisterInfo",
+    "r1",
+    "0.5.6–0.5.8.post1",
+    (11,),
+    COUNTS,
+    b"NixlMsgGuard",
+    ((1, b"None"),),
+)
+_F0 = Place(_L, 0, "room", "the constant 'None'")
+_F1 = Place(_L, 1, "endpoint", "an IP address or host name")
+_F2 = Place(_L, 2, "dst_port", "a canonical decimal in 1..65535", 1, 65535)
+_F3 = Place(_L, 3, "agent_name", "printable ASCII without blanks")
+_F4 = Place(_L, 4, "agent_metadata", "bytes")
+_F5 = Place(_L, 5, "dst_kv_ptrs", "u64 items, a multiple of 8 bytes")
+_F6 = Place(_L, 6, "dst_aux_ptrs", "u64 items, a multiple of 8 bytes")
+_F7 = Place(_L, 7, "gpu_id", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_F8 = Place(_L, 8, "decode_tp_size", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_F9 = Place(_L, 9, "decode_tp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_F10 = Place(
+    _L,
+    10,
+    "dst_kv_item_len",
+    "a canonical decimal in 0..9223372036854775807",
+    0,
+    9223372036854775807,
+)
+_NO_DST_KV_ITEM_LENS = Place(
+    _L,
+    None,
+    "dst_kv_item_lens",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_KV_MEM_KINDS = Place(
+    _L,
+    None,
+    "dst_kv_mem_kinds",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_KV_LAYER_IDS = Place(
+    _L,
+    None,
+    "dst_kv_layer_ids",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_NUM_SLOTS = Place(
+    _L,
+    None,
+    "dst_num_slots",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_STATE_DATA_PTRS = Place(
+    _L,
+    None,
+    "dst_state_data_ptrs",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_STATE_ITEM_LENS = Place(
+    _L,
+    None,
+    "dst_state_item_lens",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_STATE_DIM_PER_TENSOR = Place(
+    _L,
+    None,
+    "dst_state_dim_per_tensor",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_STATE_LAYER_IDS = Place(
+    _L,
+    None,
+    "dst_state_layer_ids",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_STATE_DATA_LENS = Place(
+    _L,
+    None,
+    "dst_state_data_lens",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_STAGING_BASE_PTR = Place(
+    _L,
+    None,
+    "staging_base_ptr",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_STAGING_TOTAL_SIZE = Place(
+    _L,
+    None,
+    "staging_total_size",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_DCP_SIZE = Place(
+    _L,
+    None,
+    "dst_dcp_size",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_DST_DCP_RANK = Place(
+    _L,
+    None,
+    "dst_dcp_rank",
+    "the value that its absence means, for this layout does not carry it",
+)
+
+
+def decode(frames: Frames) -> KVArgsRegisterInfo:
+    """Frames of layout r1 to a KVArgsRegisterInfo.
+
+    KV and auxiliary memory only. KV arguments carry state regions in these releases, but NIXL
+    neither sends nor uses them.
+    """
+    try:
+        if len(frames) != 12:
+            raise wrong_count(_L, frames)
+        guard, f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10 = frames
+        if guard != b"NixlMsgGuard":
+            guarded(guard, _L)
+        m = Draft()
+        if f0 != b"None":
+            const(f0, b"None", _F0)
+        m.endpoint = host(f1, _F1)
+        m.dst_port = dec(f2, _F2)
+        m.agent_name = text(f3, _F3)
+        m.agent_metadata = opaque(f4, _F4)
+        m.dst_kv_ptrs = array(f5, U64, _F5)
+        m.dst_aux_ptrs = array(f6, U64, _F6)
+        m.gpu_id = SMALL[f7] if f7 in SMALL else dec(f7, _F7)
+        m.decode_tp_size = dec(f8, _F8)
+        m.decode_tp_rank = SMALL[f9] if f9 in SMALL else dec(f9, _F9)
+        m.dst_kv_item_len = SMALL[f10] if f10 in SMALL else dec(f10, _F10)
+        m.dst_kv_layer_ids = NO_U32
+        m.dst_num_slots = None
+        m.dst_state_data_ptrs = ()
+        m.dst_state_item_lens = ()
+        m.dst_state_dim_per_tensor = ()
+        m.dst_state_layer_ids = ()
+        m.dst_state_data_lens = ()
+        m.staging_base_ptr = 0
+        m.staging_total_size = 0
+        m.dst_dcp_size = 1
+        m.dst_dcp_rank = 0
+        m.dst_kv_item_lens = array_of([m.dst_kv_item_len] * len(m.dst_kv_ptrs), U64)
+        m.dst_kv_mem_kinds = ("VRAM",) * len(m.dst_kv_ptrs)
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return seal(m, KVArgsRegisterInfo)
+
+
+def encode(message: KVArgsRegisterInfo) -> list[bytes]:
+    """A KVArgsRegisterInfo to frames of layout r1."""
+    if not is_repeat(message.dst_kv_item_lens, message.dst_kv_item_len, message.dst_kv_ptrs):
+        lossy(_NO_DST_KV_ITEM_LENS, message.dst_kv_item_lens)
+    if not is_repeat(message.dst_kv_mem_kinds, "VRAM", message.dst_kv_ptrs):
+        lossy(_NO_DST_KV_MEM_KINDS, message.dst_kv_mem_kinds)
+    if len(message.dst_kv_layer_ids):
+        lossy(_NO_DST_KV_LAYER_IDS, message.dst_kv_layer_ids)
+    if message.dst_num_slots is not None:
+        lossy(_NO_DST_NUM_SLOTS, message.dst_num_slots)
+    if len(message.dst_state_data_ptrs):
+        lossy(_NO_DST_STATE_DATA_PTRS, message.dst_state_data_ptrs)
+    if len(message.dst_state_item_lens):
+        lossy(_NO_DST_STATE_ITEM_LENS, message.dst_state_item_lens)
+    if len(message.dst_state_dim_per_tensor):
+        lossy(_NO_DST_STATE_DIM_PER_TENSOR, message.dst_state_dim_per_tensor)
+    if len(message.dst_state_layer_ids):
+        lossy(_NO_DST_STATE_LAYER_IDS, message.dst_state_layer_ids)
+    if len(message.dst_state_data_lens):
+        lossy(_NO_DST_STATE_DATA_LENS, message.dst_state_data_lens)
+    if message.staging_base_ptr != 0:
+        lossy(_NO_STAGING_BASE_PTR, message.staging_base_ptr)
+    if message.staging_total_size != 0:
+        lossy(_NO_STAGING_TOTAL_SIZE, message.staging_total_size)
+    if message.dst_dcp_size != 1:
+        lossy(_NO_DST_DCP_SIZE, message.dst_dcp_size)
+    if message.dst_dcp_rank != 0:
+        lossy(_NO_DST_DCP_RANK, message.dst_dcp_rank)
+    return [
+        b"NixlMsgGuard",
+        b"None",
+        put_host(message.endpoint, _F1),
+        put_dec(message.dst_port, _F2),
+        put_text(message.agent_name, _F3),
+        put_opaque(message.agent_metadata, _F4),
+        put_array(message.dst_kv_ptrs, U64, _F5),
+        put_array(message.dst_aux_ptrs, U64, _F6),
+        put_dec(message.gpu_id, _F7),
+        put_dec(message.decode_tp_size, _F8),
+        put_dec(message.decode_tp_rank, _F9),
+        put_dec(message.dst_kv_item_len, _F10),
+    ]

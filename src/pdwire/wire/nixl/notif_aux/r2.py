@@ -1,0 +1,59 @@
+"""Codec of NOTIF_AUX, layout r2: 0.5.11–0.5.16.
+
+GENERATED from protocol/nixl/notif_aux.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pdwire.codec import seal
+from pdwire.frames import NOT_PLAIN, Frames, Layout, Place, dec, lossy, matched, plain, put_dec
+from pdwire.wire.nixl.notif_aux.message import COUNTS, Draft, NotifAux
+
+__all__ = ["decode", "encode"]
+
+_L = Layout("nixl NOTIF_AUX", "r2", "0.5.11–0.5.16", (1,), COUNTS)
+_ROOM = Place(
+    _L,
+    None,
+    "room",
+    "a canonical decimal in 0..9223372036854775807",
+    0,
+    9223372036854775807,
+)
+_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_NO_EXPECTED = Place(
+    _L,
+    None,
+    "expected",
+    "the value that its absence means, for this layout does not carry it",
+)
+_PATTERN = re.compile(rb"(?P<room>-?[0-9]+)_aux(?:_nokv_(?P<pp_rank>-?[0-9]+))?")
+
+
+def decode(frames: Frames) -> NotifAux:
+    """The text of layout r2 to a NotifAux.
+
+    A rank without KV pages in its last chunk names itself; readers then expect no KV chunk of it at
+    all.
+    """
+    try:
+        found = matched(frames, _PATTERN, "{room}_aux[_nokv_{pp_rank}]", _L)
+        m = Draft()
+        m.room = dec(found["room"], _ROOM)
+        m.pp_rank = None if found["pp_rank"] is None else dec(found["pp_rank"], _PP_RANK)
+        m.expected = 0
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return seal(m, NotifAux)
+
+
+def encode(message: NotifAux) -> list[bytes]:
+    """A NotifAux to the text of layout r2."""
+    if message.expected != 0:
+        lossy(_NO_EXPECTED, message.expected)
+    parts = [put_dec(message.room, _ROOM), b"_aux"]
+    if message.pp_rank is not None:
+        parts += [b"_nokv_", put_dec(message.pp_rank, _PP_RANK)]
+    return [b"".join(parts)]

@@ -1,0 +1,91 @@
+"""Codec of NOTIF_KV, layout r2: 0.5.7–0.5.14.
+
+GENERATED from protocol/nixl/notif_kv.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pdwire.codec import seal
+from pdwire.frames import (
+    NOT_PLAIN,
+    Frames,
+    Layout,
+    Place,
+    dec,
+    flag,
+    lossy,
+    matched,
+    plain,
+    put_dec,
+    put_flag,
+)
+from pdwire.wire.nixl.notif_kv.message import COUNTS, Draft, NotifKV
+
+__all__ = ["decode", "encode"]
+
+_L = Layout("nixl NOTIF_KV", "r2", "0.5.7–0.5.14", (1,), COUNTS)
+_ROOM = Place(
+    _L,
+    None,
+    "room",
+    "a canonical decimal in 0..9223372036854775807",
+    0,
+    9223372036854775807,
+)
+_CHUNK_ID = Place(_L, None, "chunk_id", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_IS_LAST = Place(_L, None, "is_last", "0 or 1")
+_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_NO_PART_IDX = Place(
+    _L,
+    None,
+    "part_idx",
+    "the value that its absence means, for this layout does not carry it",
+)
+_NO_NUM_PARTS = Place(
+    _L,
+    None,
+    "num_parts",
+    "the value that its absence means, for this layout does not carry it",
+)
+_PATTERN = re.compile(
+    rb"(?P<room>-?[0-9]+)_kv_(?P<chunk_id>-?[0-9]+)_(?P<is_last>[01])_(?P<pp_rank>-?[0-9]+)",
+)
+
+
+def decode(frames: Frames) -> NotifKV:
+    """The text of layout r2 to a NotifKV.
+
+    The sending rank is added, so that chunks are counted per prefill rank.
+    """
+    try:
+        found = matched(frames, _PATTERN, "{room}_kv_{chunk_id}_{is_last}_{pp_rank}", _L)
+        m = Draft()
+        m.room = dec(found["room"], _ROOM)
+        m.chunk_id = dec(found["chunk_id"], _CHUNK_ID)
+        m.is_last = flag(found["is_last"], _IS_LAST)
+        m.pp_rank = dec(found["pp_rank"], _PP_RANK)
+        m.part_idx = None
+        m.num_parts = None
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return seal(m, NotifKV)
+
+
+def encode(message: NotifKV) -> list[bytes]:
+    """A NotifKV to the text of layout r2."""
+    if message.part_idx is not None:
+        lossy(_NO_PART_IDX, message.part_idx)
+    if message.num_parts is not None:
+        lossy(_NO_NUM_PARTS, message.num_parts)
+    parts = [
+        put_dec(message.room, _ROOM),
+        b"_kv_",
+        put_dec(message.chunk_id, _CHUNK_ID),
+        b"_",
+        put_flag(message.is_last, _IS_LAST),
+        b"_",
+        put_dec(message.pp_rank, _PP_RANK),
+    ]
+    return [b"".join(parts)]

@@ -1,0 +1,55 @@
+"""Codec of NOTIF_STATE, layout r2: 0.5.12–0.5.22.
+
+GENERATED from protocol/nixl/notif_state.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pdwire.codec import seal
+from pdwire.frames import NOT_PLAIN, Frames, Layout, Place, dec, matched, plain, put_dec
+from pdwire.wire.nixl.notif_state.message import COUNTS, Draft, NotifState
+
+__all__ = ["decode", "encode"]
+
+_L = Layout("nixl NOTIF_STATE", "r2", "0.5.12–0.5.22", (1,), COUNTS)
+_ROOM = Place(
+    _L,
+    None,
+    "room",
+    "a canonical decimal in 0..9223372036854775807",
+    0,
+    9223372036854775807,
+)
+_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_COMPONENT = Place(_L, None, "component", "a canonical decimal in 0..4095", 0, 4095)
+_PATTERN = re.compile(rb"(?P<room>-?[0-9]+)_state_(?P<pp_rank>-?[0-9]+)_(?P<component>-?[0-9]+)")
+
+
+def decode(frames: Frames) -> NotifState:
+    """The text of layout r2 to a NotifState.
+
+    One notification for each component of a hybrid state.
+    """
+    try:
+        found = matched(frames, _PATTERN, "{room}_state_{pp_rank}_{component}", _L)
+        m = Draft()
+        m.room = dec(found["room"], _ROOM)
+        m.pp_rank = dec(found["pp_rank"], _PP_RANK)
+        m.component = dec(found["component"], _COMPONENT)
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return seal(m, NotifState)
+
+
+def encode(message: NotifState) -> list[bytes]:
+    """A NotifState to the text of layout r2."""
+    parts = [
+        put_dec(message.room, _ROOM),
+        b"_state_",
+        put_dec(message.pp_rank, _PP_RANK),
+        b"_",
+        put_dec(message.component, _COMPONENT),
+    ]
+    return [b"".join(parts)]

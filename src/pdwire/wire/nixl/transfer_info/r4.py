@@ -1,0 +1,91 @@
+"""Codec of TransferInfo, layout r4: 0.5.12–0.5.16.
+
+GENERATED from protocol/nixl/transfer_info.toml by `pdwire generate`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from pdwire.codec import seal
+from pdwire.frames import (
+    I32,
+    NOT_PLAIN,
+    SMALL,
+    Frames,
+    Layout,
+    Place,
+    array,
+    dec,
+    guarded,
+    host,
+    lists,
+    lossy,
+    plain,
+    put_array,
+    put_dec,
+    put_host,
+    put_lists,
+    put_text,
+    text,
+    wrong_count,
+)
+from pdwire.wire.nixl.transfer_info.message import COUNTS, Draft, TransferInfo
+
+__all__ = ["decode", "encode"]
+
+_L = Layout("nixl TransferInfo", "r4", "0.5.12–0.5.16", (9,), COUNTS, b"NixlMsgGuard")
+_F0 = Place(_L, 0, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
+_F1 = Place(_L, 1, "endpoint", "an IP address or host name")
+_F2 = Place(_L, 2, "dst_port", "a canonical decimal in 1..65535", 1, 65535)
+_F3 = Place(_L, 3, "agent_name", "printable ASCII without blanks")
+_F4 = Place(_L, 4, "dst_kv_indices", "i32 items, a multiple of 4 bytes")
+_F5 = Place(_L, 5, "dst_aux_index", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_F6 = Place(_L, 6, "required_dst_info_num", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_F7 = Place(_L, 7, "dst_state_indices", "nested i32 lists, every byte used")
+_F8 = Place(_L, 8, "decode_prefix_len", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_NO_IS_DUMMY = Place(_L, None, "is_dummy", "what the layout's rule derives")
+
+
+def decode(frames: Frames) -> TransferInfo:
+    """Frames of layout r4 to a TransferInfo.
+
+    State indices become a list per component.
+    """
+    try:
+        if len(frames) != 10:
+            raise wrong_count(_L, frames)
+        guard, f0, f1, f2, f3, f4, f5, f6, f7, f8 = frames
+        if guard != b"NixlMsgGuard":
+            guarded(guard, _L)
+        m = Draft()
+        m.room = SMALL[f0] if f0 in SMALL else dec(f0, _F0)
+        m.endpoint = host(f1, _F1)
+        m.dst_port = dec(f2, _F2)
+        m.agent_name = text(f3, _F3)
+        m.dst_kv_indices = array(f4, I32, _F4)
+        m.dst_aux_index = SMALL[f5] if f5 in SMALL else dec(f5, _F5)
+        m.required_dst_info_num = dec(f6, _F6)
+        m.dst_state_indices = lists(f7, I32, _F7)
+        m.decode_prefix_len = dec(f8, _F8) if len(f8) else None
+        m.is_dummy = not len(m.dst_kv_indices) and not m.decode_prefix_len
+    except NOT_PLAIN:
+        return decode(plain(frames, _L))
+    return seal(m, TransferInfo)
+
+
+def encode(message: TransferInfo) -> list[bytes]:
+    """A TransferInfo to frames of layout r4."""
+    derived = not len(message.dst_kv_indices) and not message.decode_prefix_len
+    if message.is_dummy is not derived:
+        lossy(_NO_IS_DUMMY, message.is_dummy)
+    return [
+        b"NixlMsgGuard",
+        put_dec(message.room, _F0),
+        put_host(message.endpoint, _F1),
+        put_dec(message.dst_port, _F2),
+        put_text(message.agent_name, _F3),
+        put_array(message.dst_kv_indices, I32, _F4),
+        put_dec(message.dst_aux_index, _F5),
+        put_dec(message.required_dst_info_num, _F6),
+        put_lists(message.dst_state_indices, I32, _F7),
+        b"" if message.decode_prefix_len is None else put_dec(message.decode_prefix_len, _F8),
+    ]
