@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -37,6 +38,10 @@ DEADLINE_S = 300.0
 
 _TREE = "sglang/srt/disaggregation/"
 _FILES = frozenset({"sglang/srt/environ.py", "sglang/srt/utils/network.py"})
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, OSError, EOFError),
+    *(NotImplementedError, RuntimeError),  # an unknown compression, an encrypted member
+)
 _MAX_SOURCE_BYTES = 8 * 1024 * 1024
 
 # Several releases are published for one interpreter and platform only. Their Python
@@ -128,7 +133,7 @@ def unpack(wheel: Path, into: Path) -> int:
                 target = into / PurePosixPath(info.filename)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(archive.read(info))
-    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+    except _UNREADABLE as error:
         raise PeerUnavailable(f"{wheel.name} cannot be unpacked: {error}") from error
     if not kept:
         raise PeerUnavailable(f"{wheel.name} holds no {_TREE}")
