@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pdwire_codegen import emit_json, emit_python
+from pdwire_codegen import emit_json, emit_python, emit_reference, emit_vectors
 from pdwire_codegen.model import Spec
 
 Emitter = Callable[[Spec], dict[str, str]]
 
-EMITTERS: tuple[Emitter, ...] = (emit_python.emit, emit_json.emit)
+EMITTERS: tuple[Emitter, ...] = (
+    emit_python.emit,
+    emit_json.emit,
+    emit_reference.emit,
+    emit_vectors.emit,
+)
 
 MANIFEST_PATH = "src/pdwire/wire/.generated"
 """Lists every generated file, one a line: what is no longer produced can be deleted."""

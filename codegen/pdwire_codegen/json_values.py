@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pdwire_codegen.model import Meaning, Repeat, _Required
 
-Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 def meaning_json(meaning: Meaning) -> Json:
