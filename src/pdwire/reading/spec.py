@@ -14,14 +14,14 @@ Value: TypeAlias = "int | float | str | bytes | bool | list[Value] | dict[str, V
 """A field's value: arrays are lists, bytes are bytes."""
 
 
-class _Required:
-    """The one value of :data:`REQUIRED`: an empty or missing frame is an error."""
+class Required:
+    """Class of :data:`REQUIRED`: an empty or missing frame is an error."""
 
     def __repr__(self) -> str:
         return "REQUIRED"
 
 
-REQUIRED = _Required()
+REQUIRED = Required()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Given:
     value: Value
 
 
-Meaning: TypeAlias = Given | Repeat | _Required
+Meaning: TypeAlias = Given | Repeat | Required
 """What an empty or a missing frame means."""
 
 
