@@ -89,7 +89,7 @@ def build_message(draft: Draft, written: DraftMessage) -> Message:
         path=written.http_path,
         body=cast(Body | None, written.body),
         part=cast(Part | None, written.part),
-        source=written.document.file,
+        source=f"protocol/{written.group}/{written.module}.toml",
     )
     layouts = tuple(
         replace(layout, fingerprint=fingerprint(message, layout)) for layout in message.layouts

@@ -13,7 +13,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from pdwire_codegen import generate as work
-from pdwire_codegen.diagnostics import SpecError
+from pdwire_codegen.compare import Difference
+from pdwire_codegen.diagnostics import Fault, SpecError
 from pdwire_codegen.load import load
 from pdwire_codegen.model import Spec
 from pdwire_codegen.report import difference_lines, report_json
@@ -60,11 +61,11 @@ def command(
     if check and lock:
         raise typer.BadParameter("--check writes nothing, and --lock writes the lock")
     folder = protocol or _default(root)
-    # A layout under work is generated before it is locked; only --check insists.
-    spec = _loaded(folder, format_, allow_unlocked=not check)
     if check:
-        _check(spec, root, format_)
+        _check(folder, root, format_)
         return
+    # A layout under work is generated before it is locked; only --check insists.
+    spec = _loaded(folder, format_, allow_unlocked=True)
     if lock and work.lock(spec, folder):
         typer.echo(f"{folder / 'released.lock'}: written", err=True)
     changes = work.generate(spec, root)
@@ -92,26 +93,38 @@ def _loaded(protocol: Path, format_: Format, *, allow_unlocked: bool) -> Spec:
 
 def _faulty(error: SpecError, format_: Format) -> NoReturn:
     """Print every fault and exit 1."""
-    if format_ is Format.JSON:
-        typer.echo(report_json(ok=False, faults=error.faults))
-        raise typer.Exit(1)
-    for fault in error.faults:
-        typer.echo(str(fault))
-    count = len(error.faults)
-    typer.echo(f"{count} fault{'s' * (count != 1)} in the spec", err=True)
+    _print(error.faults, [], format_)
     raise typer.Exit(1)
 
 
-def _check(spec: Spec, root: Path, format_: Format) -> None:
-    found = work.check(spec, root)
-    if format_ is Format.JSON:
-        typer.echo(report_json(ok=not found, files=found))
-    for item in found if format_ is Format.TABLE else ():
-        typer.echo("\n".join(difference_lines(item)))
-    if found:
-        typer.echo(f"{len(found)} files differ; run: pdwire generate", err=True)
+def _check(protocol: Path, root: Path, format_: Format) -> None:
+    """Report faults and differences; a spec that only left its lock is still compared."""
+    faults: tuple[Fault, ...] = ()
+    spec: Spec | None
+    try:
+        spec = load(protocol)
+    except SpecError as error:
+        faults, spec = error.faults, error.spec
+    found = work.check(spec, root) if spec is not None else []
+    _print(faults, found, format_)
+    if faults or found:
         raise typer.Exit(1)
     typer.echo("generated files are up to date", err=True)
+
+
+def _print(faults: tuple[Fault, ...], found: list[Difference], format_: Format) -> None:
+    if format_ is Format.JSON:
+        typer.echo(report_json(ok=not faults and not found, faults=faults, files=found))
+        return
+    for fault in faults:
+        typer.echo(str(fault))
+    for item in found:
+        typer.echo("\n".join(difference_lines(item)))
+    if faults:
+        count = len(faults)
+        typer.echo(f"{count} fault{'s' * (count != 1)} in the spec", err=True)
+    if found:
+        typer.echo(f"{len(found)} files differ; run: pdwire generate", err=True)
 
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)

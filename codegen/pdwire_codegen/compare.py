@@ -15,7 +15,7 @@ from typing import Literal
 
 State = Literal["missing", "stale", "text", "behaviour", "content"]
 
-_MOST_LINES = 20
+_MOST_LINES = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +36,16 @@ class Difference:
 def differences(
     found: Mapping[str, str | None], wanted: Mapping[str, str | None]
 ) -> list[Difference]:
-    """Compare two sets of files; ``None`` stands for a file that is not there."""
-    return [
-        difference
+    """Compare two sets of files; ``None`` stands for a file that is not there.
+
+    What changes behaviour comes first, then by path.
+    """
+    all_of_them = (
+        _difference(path, found.get(path), wanted.get(path))
         for path in sorted(found.keys() | wanted.keys())
-        if (difference := _difference(path, found.get(path), wanted.get(path))) is not None
-    ]
+    )
+    real = [item for item in all_of_them if item is not None]
+    return sorted(real, key=lambda item: item.state != "behaviour")
 
 
 def _difference(path: str, found: str | None, wanted: str | None) -> Difference | None:
@@ -77,8 +81,8 @@ def _diff(path: str, found: str, wanted: str) -> tuple[str, ...]:
 def changed_in(found: str, wanted: str) -> tuple[str, ...]:
     """Qualified names of what differs between two Python sources; empty: text only.
 
-    A function is named by itself, anything else by the class or ``module`` it stands in
-    and the name it sets: ``module: COUNTS``.
+    Functions come first and are named by themselves, anything else by the class or
+    ``module`` it stands in and the name it sets: ``module: COUNTS``.
     """
     try:
         before = _parts(ast.parse(found))
@@ -89,6 +93,7 @@ def changed_in(found: str, wanted: str) -> tuple[str, ...]:
     changed = [name for name in order if before.get(name) != after.get(name)]
     if not changed and list(before) != list(after):
         return ("module: order of definitions",)
+    changed.sort(key=lambda name: ": " in name)
     return tuple(_described(name, before, after) for name in changed)
 
 

@@ -10,6 +10,8 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pdwire_codegen.model import Spec
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Fault:
@@ -27,10 +29,14 @@ class Fault:
 
 
 class SpecError(Exception):
-    """A spec that breaks rules; ``faults`` are sorted by file and line."""
+    """A spec that breaks rules; ``faults`` are sorted by file and line.
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
+    ``spec`` is there when all that is wrong is that the spec left what was locked.
+    """
+
+    def __init__(self, faults: Iterable[Fault], spec: Spec | None = None) -> None:
         self.faults = tuple(sorted(set(faults)))
+        self.spec = spec
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
 

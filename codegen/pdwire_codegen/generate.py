@@ -32,12 +32,13 @@ class Change:
 def generate(spec: Spec, root: Path) -> list[Change]:
     """Write what changed under ``root`` and delete what is no longer produced."""
     wanted = emit_all(spec)
+    stale = _stale(root, wanted)  # before the manifest is written anew
     changes = [
         Change(path=path, state="written")
         for path, text in sorted(wanted.items())
         if _write(root / path, text)
     ]
-    for path in _stale(root, wanted):
+    for path in stale:
         (root / path).unlink()
         _drop_empty(root, PurePosixPath(path))
         changes.append(Change(path=path, state="deleted"))

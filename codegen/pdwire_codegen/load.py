@@ -73,15 +73,18 @@ def load(protocol: Path, *, allow_unlocked: bool = False) -> Spec:
             faults += rule.faults(draft)
     messages, broken = _built(draft, faults)
     broken |= {(path.parent.name, None) for path in reading.lost}
-    faults += lock_faults(draft.lock, messages, broken=broken, new_allowed=allow_unlocked)
+    left = list(lock_faults(draft.lock, messages, broken=broken, new_allowed=allow_unlocked))
     if faults:
-        raise SpecError(faults)
-    return Spec(
+        raise SpecError([*faults, *left])
+    spec = Spec(
         releases=draft.protocol.releases,
         backends=build_backends(draft.protocol),
         concepts=draft.concepts.docs,
         messages=messages,
     )
+    if left:
+        raise SpecError(left, spec)
+    return spec
 
 
 def _read(reading: _Reading) -> Draft | None:

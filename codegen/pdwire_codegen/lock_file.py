@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pdwire_codegen.diagnostics import Fault
 
 HEADER = """\
-# Fingerprints of released layouts. Written by `pdwire lock`, never by hand: a released
+# Fingerprints of released layouts. Written by `pdwire generate --lock`, never by hand: a released
 # layout does not change. group message layout sha256 speakers
 """
 
@@ -67,7 +67,7 @@ def _broken(file: str, line: int) -> Fault:
         line=line,
         rule="lock-form",
         message="not a lock line, or a second one for the same layout",
-        hint="restore the line from version control; `pdwire lock` writes this file",
+        hint="restore the line from version control; `pdwire generate --lock` writes this file",
     )
 
 

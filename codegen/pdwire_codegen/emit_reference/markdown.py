@@ -14,10 +14,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     if not used:
         return []
     cells = [[_cell(row[index]) for index in used] for row in (head, *rows)]
-    widths = [max(len(row[place]) for row in cells) for place in range(len(used))]
+    widths = [max(3, *(len(row[place]) for row in cells)) for place in range(len(used))]
     padded = [width if width <= _PADDED else 0 for width in widths]
     lines = [_line(row, padded) for row in cells]
-    rule = [["-" * max(width, 3) for width in padded]]
+    rule = [["-" * (width or 3) for width in padded]]
     return [lines[0], _line(rule[0], padded), *lines[1:]]
 
 

@@ -39,9 +39,9 @@ def lock_faults(
             found.add(key)
             entry = lock.entries.get(key)
             if entry is not None:
-                yield from _compare(message, layout, entry)
+                yield from _compare(_file(lock, message), message, layout, entry)
             elif not new_allowed:
-                yield _unlocked(message, layout)
+                yield _unlocked(_file(lock, message), message, layout)
     for key, entry in lock.entries.items():
         silent = {(entry.group, entry.message), (entry.group, None)} & broken
         if key not in found and not silent:
@@ -54,9 +54,14 @@ def lock_faults(
             )
 
 
-def _unlocked(message: Message, layout: Layout) -> Fault:
+def _file(lock: Lock, message: Message) -> str:
+    """The message's file, called as the lock's own folder is."""
+    return f"{lock.file.rpartition('/')[0]}/{message.group}/{message.module}.toml"
+
+
+def _unlocked(file: str, message: Message, layout: Layout) -> Fault:
     return Fault(
-        file=message.source,
+        file=file,
         line=layout.line,
         rule="unlocked-layout",
         message=f"layout {layout.id} of {message.name} is not in the lock",
@@ -64,10 +69,12 @@ def _unlocked(message: Message, layout: Layout) -> Fault:
     )
 
 
-def _compare(message: Message, layout: Layout, entry: LockedLayout) -> Iterator[Fault]:
+def _compare(
+    file: str, message: Message, layout: Layout, entry: LockedLayout
+) -> Iterator[Fault]:
     if layout.fingerprint != entry.fingerprint:
         yield Fault(
-            file=message.source,
+            file=file,
             line=layout.line,
             rule="changed-released-layout",
             message=f"layout {layout.id} of {message.name} is {layout.fingerprint[:16]}, "
@@ -78,7 +85,7 @@ def _compare(message: Message, layout: Layout, entry: LockedLayout) -> Iterator[
         gone = [item for item in releases if item not in layout.speakers.get(backend, ())]
         if gone:
             yield Fault(
-                file=message.source,
+                file=file,
                 line=layout.line,
                 rule="moved-release",
                 message=f"{backend} {', '.join(gone)} left layout {layout.id} of {message.name}",

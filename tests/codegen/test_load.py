@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pdwire_codegen.diagnostics import SpecError
+from pdwire_codegen.load import load
+from pdwire_codegen.model import REQUIRED, Message, Spec
+
+Edit = Callable[[str, str, str], None]
+
+PING = "common/ping.toml"
+
+
+def rules(protocol: Path) -> list[tuple[str, str]]:
+    with pytest.raises(SpecError) as caught:
+        load(protocol, allow_unlocked=True)
+    return [(fault.file, fault.rule) for fault in caught.value.faults]
+
+
+def ping(spec: Spec) -> Message:
+    (message,) = spec.messages
+    return message
+
+
+def test_all_faults_of_all_files_come_at_once(protocol: Path, edit: Edit) -> None:
+    edit("protocol.toml", 'doc   = "Has everything."\n', "")
+    edit("concepts.toml", "room =", 'spare = "Nothing."\nroom =')
+    edit(PING, 'type    = "dec"', 'type    = "decimal"')
+    edit(PING, '2 = "data"', '3 = "data"')
+    assert sorted(rules(protocol)) == [
+        ("protocol/common/ping.toml", "gap"),
+        ("protocol/common/ping.toml", "unknown-type"),
+        ("protocol/concepts.toml", "unused-concept"),
+        ("protocol/protocol.toml", "missing-doc"),
+    ]
+
+
+def test_a_broken_file_hides_no_faults_of_others(protocol: Path, edit: Edit) -> None:
+    (protocol / "common" / "bad.toml").write_text("[message\n", encoding="utf-8")
+    (protocol / "common" / "latin.toml").write_bytes(b'[message]\nname = "\xe9"\n')
+    edit(PING, '2 = "data"', '3 = "data"')
+    assert rules(protocol) == [
+        ("protocol/common/bad.toml", "toml-syntax"),
+        ("protocol/common/latin.toml", "toml-syntax"),
+        ("protocol/common/ping.toml", "gap"),
+    ]
+
+
+def test_a_missing_root_file_is_a_fault(protocol: Path) -> None:
+    (protocol / "concepts.toml").unlink()
+    assert rules(protocol) == [("protocol/concepts.toml", "stray-file")]
+
+
+def test_a_broken_root_file_does_not_make_the_lock_complain(protocol: Path) -> None:
+    (protocol / "protocol.toml").write_text("releases = 1\n", encoding="utf-8")
+    found = rules(protocol)
+    assert ("protocol/protocol.toml", "value-type") in found
+    assert not [rule for _, rule in found if "released" in rule]
+
+
+def test_releases_are_expanded_and_layouts_are_oldest_first(protocol: Path) -> None:
+    text = (protocol / PING).read_text(encoding="utf-8")
+    first, second = text.index("[layout.r1]"), text.index("[layout.r2]")
+    turned = text[:first] + text[second:] + "\n" + text[first:second]
+    (protocol / PING).write_text(turned, encoding="utf-8")
+    layouts = ping(load(protocol)).layouts
+    assert [(layout.id, layout.speakers) for layout in layouts] == [
+        ("r1", {"alpha": ("1.0",)}),
+        ("r2", {"alpha": ("1.1", "1.2")}),
+    ]
+
+
+def test_heirs_speak_what_their_parent_speaks_since_they_exist(protocol: Path, edit: Edit) -> None:
+    heir = '\n[backend.gamma]\ndoc = "An heir."\nsince = "1.2"\ninherits = "alpha"\n'
+    edit("protocol.toml", 'since = "1.0"\n', f'since = "1.0"\n{heir}')
+    message = ping(load(protocol, allow_unlocked=True))
+    assert message.backends == ("alpha", "gamma")
+    assert [layout.speakers.get("gamma") for layout in message.layouts] == [None, ("1.2",)]
+
+
+def test_absence_reaches_heirs_and_stays_within_their_releases(protocol: Path, edit: Edit) -> None:
+    heir = '\n[backend.gamma]\ndoc = "An heir."\nsince = "1.1"\ninherits = "alpha"\n'
+    edit("protocol.toml", 'since = "1.0"\n', f'since = "1.0"\n{heir}')
+    edit(PING, 'releases = ["1.0"]', 'releases = ["1.2"]')
+    edit(
+        PING,
+        "[layout.r1]\n",
+        '[absent]\nalpha = { releases = ["1.0..1.1"], why = "w" }\n[layout.r1]\n',
+    )
+    text = (protocol / PING).read_text(encoding="utf-8")
+    (protocol / PING).write_text(text[: text.index("[layout.r2]")], encoding="utf-8")
+    edit("concepts.toml", 'data = "Lengths of what a room holds."\n', "")
+    start = text.index("[field.data]")
+    body = (protocol / PING).read_text(encoding="utf-8")
+    (protocol / PING).write_text(body[:start] + body[body.index("[absent]") :], encoding="utf-8")
+    (protocol / "released.lock").unlink()
+    message = ping(load(protocol, allow_unlocked=True))
+    assert message.absent == {"alpha": (("1.0", "1.1"), "w"), "gamma": (("1.1",), "w")}
+
+
+def test_ranges_and_meanings_are_resolved(protocol: Path, edit: Edit) -> None:
+    edit(PING, 'type    = "dec"\n', 'type    = "u64"\nempty   = "none"\n')
+    edit(
+        PING,
+        'doc      = "Lengths are added."',
+        'doc      = "Lengths are added."\ncounts   = [2, 3]',
+    )
+    (protocol / "released.lock").unlink()
+    message = ping(load(protocol, allow_unlocked=True))
+    room, data = message.layouts[1].frames[1:]
+    assert (room.min, room.max) == (0, 2**64 - 1)
+    assert (room.empty, room.writes_empty, room.absent) == (None, True, REQUIRED)
+    assert (data.min, data.empty, data.writes_empty, data.absent) == (None, (), True, ())
+    assert message.layouts[1].counts == (2, 3)
+    assert message.field_named("data").absent == ()
+
+
+def test_a_layout_overrides_type_range_and_meaning(protocol: Path, edit: Edit) -> None:
+    edit(PING, '2 = "data"', '2 = { field = "data", type = "u32[]", unread = true }')
+    text = (protocol / PING).read_text(encoding="utf-8")
+    at = text.rindex('1 = "room"')
+    own = '1 = { field = "room", type = "u32", max = 9, empty = 7, writes_empty = true }'
+    (protocol / PING).write_text(text[:at] + own + text[at + 10 :], encoding="utf-8")
+    (protocol / "released.lock").unlink()
+    room, data = ping(load(protocol, allow_unlocked=True)).layouts[1].frames[1:]
+    assert (room.type, room.min, room.max, room.empty, room.writes_empty) == ("u32", 0, 9, 7, True)
+    assert (data.type, data.unread) == ("u32[]", True)
+
+
+DERIVED = """
+[derived.room_is_empty]
+type    = "flag"
+concept = "dummy"
+doc     = "Whether the room holds nothing."
+when    = { data = "empty" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("frame", "counts", "own", "rules_of_r2"),
+    [
+        ("", "", "", ["empty"]),  # no frame: the message's rule
+        ('3 = "room_is_empty"\n', "", "", []),  # a frame that is always there wins
+        ('3 = "room_is_empty"\n', "counts = [3, 4]\n", "", ["empty"]),  # it may be missing
+        ('3 = "room_is_empty"\n', "", 'room_is_empty = { room = "falsy" }\n', ["falsy"]),
+    ],
+)
+def test_which_derived_rule_applies(
+    protocol: Path, edit: Edit, frame: str, counts: str, own: str, rules_of_r2: list[str]
+) -> None:
+    edit("concepts.toml", "room =", 'dummy = "Nothing is wanted."\nroom =')
+    edit(PING, 'doc      = "Lengths are added."\n', f'doc      = "Lengths are added."\n{counts}')
+    field = DERIVED.replace("derived", "field").partition("when")[0] if frame else ""
+    table = f"[layout.r2.derived]\n{own}" if own else ""
+    edit(PING, '2 = "data"\n', f'2 = "data"\n{frame}{table}{field}{DERIVED}')
+    (protocol / "released.lock").unlink()
+    layouts = ping(load(protocol, allow_unlocked=True)).layouts
+    assert [rule.when[0][1] for rule in layouts[1].derivations] == rules_of_r2
+    assert [rule.when for rule in layouts[0].derivations] == [(("data", "empty"),)]
+
+
+def test_the_projects_own_spec_has_no_faults(whole: Spec) -> None:
+    assert {item.name for item in whole.backends} == {"mooncake", "ascend", "nixl", "mori"}
+    assert len(whole.releases) == 25
+    for message in whole.messages:
+        for backend in message.backends:
+            releases = next(item.releases for item in whole.backends if item.name == backend)
+            spoken = [r for layout in message.layouts for r in layout.speakers.get(backend, ())]
+            lacking = message.absent.get(backend, ((), ""))[0]
+            assert sorted([*spoken, *lacking]) == sorted(releases)
