@@ -11,7 +11,7 @@ again; what a decoder does not look at is not compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -26,7 +26,7 @@ from .draw import Values, draw_message
 from .results import Result
 from .spec import layout_of, messages_of
 
-__all__ = ["check_release", "differences"]
+__all__ = ["Pair", "check_release", "differences", "same_spelling"]
 
 Json = dict[str, Any]
 _BATCH = 50
@@ -78,23 +78,6 @@ class Pair:
             return [None] * len(sent)
         answers = self.ask("decode", [{"frames": frames} for frames in sent])
         return [None if _is_dropped(answer) else answer for answer in answers]
-
-    def same_bytes(self, again: list[bytes], frames: list[bytes]) -> bool:
-        """Whether we spell the message as the release did.
-
-        A JSON body may be spelled in many ways. A frame whose default has two spellings
-        (eight zero bytes, or empty) may come in either; the spec names those frames.
-        """
-        if self.message["transport"] == "http":
-            return True
-        offset = len(frames) - len(self.layout["frames"]) if self.message["guard"] else 0
-        either = {
-            frame["position"] + offset for frame in self.layout["frames"] if frame["writes_empty"]
-        }
-        return len(again) == len(frames) and all(
-            ours == theirs or place in either
-            for place, (ours, theirs) in enumerate(zip(again, frames, strict=True))
-        )
 
     def ask(self, op: str, items: list[Json]) -> list[Any]:
         """The release's answers."""
@@ -168,7 +151,7 @@ def _compare(pair: Pair, values: Values, frames: list[bytes], theirs: Any) -> li
         told.append(f"the peer cannot read its own frames: {theirs}")
     elif theirs is not None:
         told += [f"peer's decoder: {one}" for one in differences(ours, theirs)]
-    if not pair.same_bytes(again, frames):
+    if not same_spelling(pair.message, pair.layout, again, frames):
         told.append("encoding again gives other bytes")
     return ["; ".join(told) + f" for {_short(values)}"] if told else []
 
@@ -192,6 +175,24 @@ def _ours_to_peer(pair: Pair, wanted: int) -> tuple[int, list[str]]:
         if done >= wanted:
             break
     return done, faults
+
+
+def same_spelling(
+    message: Json, layout: Json, ours: Sequence[bytes], theirs: Sequence[bytes]
+) -> bool:
+    """Whether we spell the message as the release did.
+
+    A JSON body may be spelled in many ways. A frame whose default has two spellings
+    (eight zero bytes, or empty) may come in either; the spec names those frames.
+    """
+    if message["transport"] == "http":
+        return True
+    guard = 1 if message["guard"] else 0
+    either = {frame["position"] + guard for frame in layout["frames"] if frame["writes_empty"]}
+    return len(ours) == len(theirs) and all(
+        a == bytes(b) or place in either
+        for place, (a, b) in enumerate(zip(ours, theirs, strict=True))
+    )
 
 
 def differences(ours: Values, other: Values) -> list[str]:

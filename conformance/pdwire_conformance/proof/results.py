@@ -7,11 +7,12 @@ reads. A line without values says why nothing could be run.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SCHEMA", "Result", "read_results", "write_results"]
+__all__ = ["SCHEMA", "Proof", "Result", "read_proof", "write_proof"]
 
 SCHEMA = "pdwire.proof/1"
 
@@ -31,20 +32,46 @@ class Result:
     values: int = 0
     failed: int = 0
     reason: str | None = None
-    wheel_sha256: str = ""
     faults: tuple[str, ...] = ()
 
 
-def write_results(path: Path, results: list[Result]) -> None:
-    """Write all results, sorted by who and what."""
-    rows = [{k: v for k, v in asdict(r).items() if k != "faults"} for r in results]
-    text = json.dumps({"schema": SCHEMA, "results": rows}, indent=None, separators=(",", ":"))
-    path.write_text(text.replace('},{"release"', '},\n{"release"') + "\n", encoding="utf-8")
+@dataclass(slots=True, kw_only=True)
+class Proof:
+    """All results, and the SHA-256 of each wheel that was run."""
+
+    results: list[Result] = field(default_factory=list)
+    wheels: dict[str, str] = field(default_factory=dict)
+
+    def replace(self, release: str, results: Iterable[Result], sha256: str) -> None:
+        """Put a release's new results in the place of its old ones."""
+        self.results = [r for r in self.results if r.release != release] + list(results)
+        self.wheels[release] = sha256
+
+    @property
+    def failed(self) -> int:
+        """Values that differed, and messages of which too few could be compared."""
+        return sum(result.failed for result in self.results)
 
 
-def read_results(path: Path) -> list[Result]:
-    """The results of a file; ``ValueError`` when it is not one."""
+def write_proof(path: Path, proof: Proof, order: list[str]) -> None:
+    """Write a proof, releases in their order, one result a line."""
+    ranked = sorted(proof.results, key=lambda r: order.index(r.release))
+    rows = [_row(result) for result in ranked]
+    wheels = {r: proof.wheels[r] for r in order if r in proof.wheels}
+    head = json.dumps({"schema": SCHEMA, "wheels": wheels})[:-1]
+    path.write_text(f'{head}, "results": [\n' + ",\n".join(rows) + "\n]}\n", encoding="utf-8")
+
+
+def _row(result: Result) -> str:
+    kept = {k: v for k, v in asdict(result).items() if k != "faults" and v is not None}
+    return json.dumps(kept, ensure_ascii=False)
+
+
+def read_proof(path: Path) -> Proof:
+    """The proof in a file, empty if there is none; ``ValueError`` when it is not one."""
+    if not path.exists():
+        return Proof()
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if data.get("schema") != SCHEMA:
         raise ValueError(f"{path}: not {SCHEMA}")
-    return [Result(**row) for row in data["results"]]
+    return Proof(results=[Result(**row) for row in data["results"]], wheels=data["wheels"])
