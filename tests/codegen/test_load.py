@@ -1,23 +1,34 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pdwire_codegen.diagnostics import SpecError
+from pdwire_codegen.diagnostics import Fault, SpecError
 from pdwire_codegen.load import load
 from pdwire_codegen.model import REQUIRED, Message, Spec
+from pdwire_codegen.rules import RULE_IDS
 
 Edit = Callable[[str, str, str], None]
 
 PING = "common/ping.toml"
+OWN = Path(__file__).parents[2] / "protocol"
+
+
+def faults_of(protocol: Path) -> tuple[Fault, ...]:
+    try:
+        load(protocol, allow_unlocked=True)
+    except SpecError as error:
+        return error.faults
+    return ()
 
 
 def rules(protocol: Path) -> list[tuple[str, str]]:
-    with pytest.raises(SpecError) as caught:
-        load(protocol, allow_unlocked=True)
-    return [(fault.file, fault.rule) for fault in caught.value.faults]
+    return [(fault.file, fault.rule) for fault in faults_of(protocol)]
 
 
 def ping(spec: Spec) -> Message:
@@ -171,3 +182,47 @@ def test_the_projects_own_spec_has_no_faults(whole: Spec) -> None:
             spoken = [r for layout in message.layouts for r in layout.speakers.get(backend, ())]
             lacking = message.absent.get(backend, ((), ""))[0]
             assert sorted([*spoken, *lacking]) == sorted(releases)
+
+
+WORDS = ('"none"', "0", "-1", "[]", "true", '""', "{}", '["a"]', "1.5", '"u64[][]"', "[[1]]")
+
+
+def edited(lines: list[str], data: st.DataObject) -> list[str]:
+    """The lines with one thing done to them."""
+    at = data.draw(st.integers(0, len(lines) - 1))
+    match data.draw(st.sampled_from(["drop", "repeat", "value", "swap"])):
+        case "drop":
+            return [*lines[:at], *lines[at + 1 :]] or [""]
+        case "repeat":
+            return [*lines[:at], data.draw(st.sampled_from(lines)), *lines[at:]]
+        case "value":
+            head = lines[at].partition("=")[0]
+            return [*lines[:at], f"{head}= {data.draw(st.sampled_from(WORDS))}", *lines[at + 1 :]]
+        case _:
+            return [lines[at], *lines[1:at], lines[0], *lines[at + 1 :]] if at else lines
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project's own protocol, to be edited and put back."""
+    path = tmp_path_factory.mktemp("edited") / "protocol"
+    shutil.copytree(OWN, path)
+    return path
+
+
+@given(data=st.data())
+@settings(max_examples=60)
+def test_random_edits_give_faults_and_nothing_else(copy: Path, data: st.DataObject) -> None:
+    """Whatever is done to the lines of a real spec file, the loader only ever reports."""
+    path = data.draw(st.sampled_from(sorted(copy.glob("*/*.toml"))))
+    before = path.read_text(encoding="utf-8")
+    lines = before.splitlines()
+    for _ in range(data.draw(st.integers(1, 3))):
+        lines = edited(lines, data)
+    path.write_text("\n".join(lines), encoding="utf-8")
+    try:
+        found = faults_of(copy)
+    finally:
+        path.write_text(before, encoding="utf-8")
+    assert all(fault.line >= 1 for fault in found)
+    assert {fault.rule for fault in found} <= RULE_IDS.keys()

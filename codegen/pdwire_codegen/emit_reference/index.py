@@ -18,7 +18,7 @@ def index_page(spec: Spec) -> str:
         *paragraph(
             f"{messages} messages in {layouts} layouts, as spoken by {len(spec.releases)} releases "
             f"({spec.releases[0]} – {spec.releases[-1]}). The language of the spec is described in "
-            "[spec-language.md](../spec-language.md)."
+            "[spec-language.md](../spec-language.md), its rules in [rules.md](rules.md)."
         ),
         *section("Backends", [*_backends(spec), ""]),
         *_groups(spec),

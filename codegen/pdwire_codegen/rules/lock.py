@@ -69,9 +69,7 @@ def _unlocked(file: str, message: Message, layout: Layout) -> Fault:
     )
 
 
-def _compare(
-    file: str, message: Message, layout: Layout, entry: LockedLayout
-) -> Iterator[Fault]:
+def _compare(file: str, message: Message, layout: Layout, entry: LockedLayout) -> Iterator[Fault]:
     if layout.fingerprint != entry.fingerprint:
         yield Fault(
             file=file,
