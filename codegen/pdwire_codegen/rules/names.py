@@ -17,19 +17,25 @@ _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _CONCEPT = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*")
 _BACKEND = _LOWER
 
-_RESERVED = {"from_zmq", "to_zmq"}
-"""Methods of every generated dataclass."""
+_RESERVED = {
+    "group": {"table", "spec"},  # modules of the generated package
+    "layout id": {"message"},  # the module beside the layouts'
+    "class name": {"Draft", "COUNTS", "CODECS"},  # what that module has besides the class
+    "field name": {"from_zmq", "to_zmq"},  # methods of every generated dataclass
+}
+"""Names that generated code keeps for itself, by what would be called so."""
 
 
-def _bad(name: str, form: re.Pattern[str]) -> bool:
-    return form.fullmatch(name) is None or keyword.iskeyword(name) or name in _RESERVED
+def _bad(kind: str, name: str, form: re.Pattern[str]) -> bool:
+    reserved = keyword.iskeyword(name) or name in _RESERVED.get(kind, ())
+    return reserved or form.fullmatch(name) is None
 
 
 def _named(message: DraftMessage) -> Iterator[tuple[str, str, re.Pattern[str], Path]]:
     """Everything in a message file that becomes a name: what, name, form, place."""
     if message.name is not None:
         yield "message name", message.name, _MESSAGE, ("message", "name")
-    if message.class_name is not None and message.class_name != message.name:
+    if message.class_name is not None:
         yield "class name", message.class_name, _CLASS, ("message", "class")
     for alias in message.aliases:
         yield "alias", alias, _MESSAGE, ("message", "aliases")
@@ -49,16 +55,16 @@ def bad_identifier(draft: Draft) -> Iterator[Finding]:
     """Names can be names in Python, and are written the way their kind is."""
     for message in draft.messages:
         for what, stem in (("group", message.group), ("file name", message.module)):
-            if _bad(stem, _LOWER):
+            if _bad(what, stem, _LOWER):
                 yield at(
                     message.document, (), f"{what} {stem!r} is not a module name", "[a-z][a-z0-9_]*"
                 )
         for kind, name, form, path in _named(message):
-            if _bad(name, form):
+            if _bad(kind, name, form):
                 hint = f"{form.pattern}, and no word that Python or the codecs keep for themselves"
                 yield at(message.document, path, f"{kind} {name!r} cannot be used", hint)
     for backend in draft.protocol.backends:
-        if _bad(backend.name, _BACKEND):
+        if _bad("backend", backend.name, _BACKEND):
             path = ("backend", backend.name)
             text = f"backend name {backend.name!r} cannot be used"
             yield at(draft.protocol.document, path, text, _BACKEND.pattern)
@@ -112,15 +118,17 @@ def duplicate_backend(message: DraftMessage) -> Iterator[Finding]:
             yield at(message.document, path, f"backend {name!r} is listed twice", "drop one")
 
 
+def _places(message: DraftMessage) -> tuple[str, ...]:
+    """Where the message's names are looked up: its backends, and the group's package."""
+    return (*message.backends, f"group {message.group}")
+
+
 def duplicate_name(draft: Draft) -> Iterator[Finding]:
     """A backend, and a group, knows one message by a name, aliases included."""
     seen: dict[tuple[str, str], str] = {}
     for message in draft.messages:
-        names = [(message.name, "name"), *((alias, "aliases") for alias in message.aliases)]
-        for name, key in names:
-            if name is None:
-                continue
-            places = (*message.backends, f"group {message.group}")
+        for name, key in _spellings(message):
+            places = _places(message)
             owners = {seen[place, name] for place in places if (place, name) in seen}
             for place in places:
                 seen.setdefault((place, name), message.document.file)
@@ -130,15 +138,45 @@ def duplicate_name(draft: Draft) -> Iterator[Finding]:
                 yield at(message.document, ("message", key), text, hint)
 
 
+def _spellings(message: DraftMessage) -> Iterator[tuple[str, str]]:
+    """The name and the aliases, each with its key."""
+    if message.name is not None:
+        yield message.name, "name"
+    for alias in message.aliases:
+        yield alias, "aliases"
+
+
+def mixed_alias(draft: Draft) -> Iterator[Finding]:
+    """A class name or alias stands for one message name, whatever the backend."""
+    names = {message.name for message in draft.messages}
+    meant: dict[str, str] = {}
+    for message in draft.messages:
+        if message.name is None:
+            continue
+        others = [("class", message.class_name), *(("aliases", item) for item in message.aliases)]
+        for key, other in others:
+            if other is None or other == message.name:
+                continue
+            name = other if other in names else meant.setdefault(other, message.name)
+            if name != message.name:
+                text = f"{other!r} is another spelling of {name} already"
+                hint = "lookups would have to guess; choose another"
+                yield at(message.document, ("message", key), text, hint)
+
+
 def duplicate_class(draft: Draft) -> Iterator[Finding]:
-    """A class name is used once in a group."""
+    """A backend's package, and a group's, has one class of a name."""
     seen: dict[tuple[str, str], str] = {}
     for message in draft.messages:
-        if message.class_name is None:
+        name = message.class_name
+        if name is None:
             continue
-        owner = seen.setdefault((message.group, message.class_name), message.document.file)
-        if owner != message.document.file:
-            text = f"class {message.class_name} is already that of {owner}"
+        places = _places(message)
+        owners = {seen[place, name] for place in places if (place, name) in seen}
+        for place in places:
+            seen.setdefault((place, name), message.document.file)
+        if owners:
+            text = f"class {name} is already that of {', '.join(sorted(owners))}"
             key = "class" if ("message", "class") in message.document.lines else "name"
             yield at(message.document, ("message", key), text, "give one of them another `class`")
 
@@ -170,6 +208,13 @@ RULES = (
         check=duplicate_name,
     ),
     Rule(
-        id="duplicate-class", holds="A class name is used once in a group.", check=duplicate_class
+        id="duplicate-class",
+        holds="A class name is used once in a backend and in a group.",
+        check=duplicate_class,
+    ),
+    Rule(
+        id="mixed-alias",
+        holds="A class name or alias stands for one message name in all backends.",
+        check=mixed_alias,
     ),
 )
