@@ -54,10 +54,11 @@ def load() -> list[Result]:
     data = json.loads(file.read_text(encoding="utf-8"))
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise ValueError(f"wire_proof.json is not a {SCHEMA} document")
-    return [_result(entry) for entry in data["results"]]
+    wheels: dict[str, str] = data.get("wheels") or {}
+    return [_result(entry, wheels) for entry in data["results"]]
 
 
-def _result(entry: dict[str, Any]) -> Result:
+def _result(entry: dict[str, Any], wheels: dict[str, str]) -> Result:
     return Result(
         release=entry["release"],
         backend=entry["backend"],
@@ -67,7 +68,7 @@ def _result(entry: dict[str, Any]) -> Result:
         values=entry["values"],
         failed=entry["failed"],
         reason=entry.get("reason"),
-        wheel_sha256=entry.get("wheel_sha256"),
+        wheel_sha256=entry.get("wheel_sha256") or wheels.get(entry["release"]),
     )
 
 

@@ -58,7 +58,9 @@ def command(
     choose("backend", backend, [each.name for each in spec.backends])
     choose("release", release, spec.releases)
     messages = _named(spec, message)
-    told = _left(spec, messages, backend, release, layout)
+    told = sorted(
+        _left(spec, messages, backend, release, layout), key=lambda one: _order(spec, one)
+    )
     if not told:
         _explain_lack(messages, backend, release, layout)
     if verified:
@@ -128,7 +130,7 @@ def _list(spec: Spec, told: Sequence[Spoken], format_: Format) -> None:
         print_json(messages_json(spec, told))
         return
     groups: dict[tuple[str, str], list[Spoken]] = {}
-    for one in sorted(told, key=lambda one: _order(spec, one)):
+    for one in told:
         groups.setdefault((one.backend, one.message.key), []).append(one)
     messages_table(console(), groups.values(), spec.releases)
 

@@ -3,6 +3,7 @@
 Rules: unknown keys are ignored, a required key must be there, an optional one that is
 not takes the value that its lack means and is left out when it has it. Of a JSON key
 that comes twice the last counts, as the peers' parsers have it; of a query's the first.
+Escapes in a query that are no UTF-8 spoil the value that they stand in, not its neighbours.
 The key ``*`` is the whole body.
 """
 
@@ -38,6 +39,8 @@ def _constant(word: str) -> None:
 def _json(raw: bytes) -> Parsed:
     try:
         body = json.loads(raw.decode("utf-8"), parse_constant=_constant)
+        # Half a surrogate pair and a number beyond every float are no text and no number.
+        json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         raise Refused("a JSON object", shorten(raw)) from error
     if not isinstance(body, dict):
@@ -51,7 +54,6 @@ def _query(raw: bytes) -> Parsed:
             raw.decode("ascii"),
             keep_blank_values=True,
             strict_parsing=True,
-            errors="strict",
             max_num_fields=_MOST_KEYS,
         )
     except ValueError as error:
