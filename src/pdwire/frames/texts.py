@@ -1,10 +1,11 @@
 """Text frames: words, UTF-8, hosts and ``host:port``, comma lists.
 
-A host is an IPv4 address, an IPv6 address (bare or in brackets, ``%scope`` kept as it
-came) or a host name of RFC 1123 letters plus underscore, at most 253 characters, whose
-last label is not all digits. ``host:port`` needs brackets around an IPv6 address and a
-canonical port 1..65535 (field reports F7 and F8): whatever fails here would fail later,
-in the send path, where no one can answer for it.
+A host is an IPv4 address, an IPv6 address (bare or in brackets, ``%scope`` of letters,
+digits and ``_ . ~ -`` kept as it came) or a host name of RFC 1123 letters plus
+underscore, at most 253 characters, whose last label is not all digits. ``host:port``
+needs brackets around an IPv6 address and a canonical port 1..65535 (field reports F7 and
+F8): whatever fails here would fail later, in the send path, where no one can answer for
+it.
 
 The same few hosts and sessions come with every request, so validated spellings are
 remembered in a bounded table.
@@ -37,6 +38,7 @@ __all__ = [
 _LONGEST: Final = 320
 _LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME: Final = re.compile(rf"(?:{_LABEL}\.)*(?!\d+\Z){_LABEL}")
+_SCOPE: Final = re.compile(r"[A-Za-z0-9_.~-]{1,64}")
 _PORT: Final = re.compile(r"[1-9][0-9]{0,4}")
 _WORD: Final = re.compile(rb"[!-~]+")
 
@@ -47,7 +49,9 @@ def _is_host(value: str) -> bool:
         address = ipaddress.ip_address(inner)
     except ValueError:
         return inner is value and len(value) <= 253 and _NAME.fullmatch(value) is not None
-    return address.version == 6 or inner is value
+    if address.version == 4:
+        return inner is value
+    return address.scope_id is None or _SCOPE.fullmatch(address.scope_id) is not None
 
 
 @lru_cache(maxsize=4096)
