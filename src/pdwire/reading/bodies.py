@@ -10,6 +10,7 @@ The key ``*`` is the whole body.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote_plus
@@ -36,11 +37,37 @@ def _constant(word: str) -> None:
     raise ValueError(f"{word} is not JSON")
 
 
+def _finite(word: str) -> float:
+    number = float(word)
+    if math.isinf(number):
+        raise ValueError(f"{word} is no number")
+    return number
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Parsed:
+    """The pairs as a mapping; of a key that comes twice each value is looked at."""
+    for pair in pairs:
+        _whole_text(pair)
+    return dict(pairs)
+
+
+def _whole_text(value: Any) -> None:  # noqa: ANN401 - JSON
+    """``UnicodeEncodeError`` for half a surrogate pair; objects were looked at before."""
+    if isinstance(value, str):
+        value.encode("utf-8")
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _whole_text(item)
+
+
 def _json(raw: bytes) -> Parsed:
     try:
-        body = json.loads(raw.decode("utf-8"), parse_constant=_constant)
-        # Half a surrogate pair and a number beyond every float are no text and no number.
-        json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8")
+        body = json.loads(
+            raw.decode("utf-8"),
+            parse_constant=_constant,
+            parse_float=_finite,
+            object_pairs_hook=_object,
+        )
     except (ValueError, RecursionError) as error:
         raise Refused("a JSON object", shorten(raw)) from error
     if not isinstance(body, dict):
