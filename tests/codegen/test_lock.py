@@ -100,7 +100,11 @@ def test_one_broken_file_hides_only_its_own_layouts_from_the_lock(protocol: Path
     other = protocol / "other"
     other.mkdir()
     text = (protocol / "common" / "ping.toml").read_text(encoding="utf-8")
-    turned = text.replace('name      = "PING"', 'name      = "PONG"').replace('"PING"', '"PONG"')
+    turned = (
+        text.replace('name      = "PING"', 'name      = "PONG"')
+        .replace('"PING"', '"PONG"')
+        .replace('"Ping"', '"Pong"')
+    )
     (other / "pong.toml").write_text(turned, encoding="utf-8")
     lock(load(protocol, allow_unlocked=True), protocol)
     (other / "pong.toml").write_text("[message\n", encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pdwire_codegen.diagnostics import did_you_mean
 from pdwire_codegen.draft import Draft, DraftMessage
@@ -147,21 +147,27 @@ def _spellings(message: DraftMessage) -> Iterator[tuple[str, str]]:
 
 
 def mixed_alias(draft: Draft) -> Iterator[Finding]:
-    """A class name or alias stands for one message name, whatever the backend."""
-    names = {message.name for message in draft.messages}
-    meant: dict[str, str] = {}
-    for message in draft.messages:
-        if message.name is None:
-            continue
-        others = [("class", message.class_name), *(("aliases", item) for item in message.aliases)]
-        for key, other in others:
-            if other is None or other == message.name:
-                continue
-            name = other if other in names else meant.setdefault(other, message.name)
-            if name != message.name:
-                text = f"{other!r} is another spelling of {name} already"
+    """A class name or alias stands for one message name, whatever the backend.
+
+    Within one backend or group it is a duplicate, which the rules beside this one report.
+    """
+    for index, message in enumerate(draft.messages):
+        for spelling, key in (*_spellings(message), (message.class_name, "class")):
+            taken = _meant(spelling, message, draft.messages[:index]) if spelling else None
+            if taken is not None:
+                text = f"{spelling!r} is another spelling of {taken} already"
                 hint = "lookups would have to guess; choose another"
                 yield at(message.document, ("message", key), text, hint)
+
+
+def _meant(spelling: str, message: DraftMessage, before: Iterable[DraftMessage]) -> str | None:
+    """The other message name that a spelling stands for in other backends and groups."""
+    for other in before:
+        known = {other.name, other.class_name, *other.aliases}
+        apart = not set(_places(other)) & set(_places(message))
+        if apart and spelling in known and other.name != message.name:
+            return other.name
+    return None
 
 
 def duplicate_class(draft: Draft) -> Iterator[Finding]:
