@@ -90,8 +90,8 @@ generate: $(STAMP)  ## Spec -> codecs, reference pages, vectors.
 	$(BIN)/pdwire generate
 
 .PHONY: verify
-verify: $(STAMP)  ## The full live proof: every release, backend and message. Minutes.
-	$(BIN)/pdwire verify
+verify: $(STAMP)  ## The full live proof: every release; writes docs/verified.md. Minutes.
+	$(BIN)/pdwire verify --all --write
 
 .PHONY: bench
 bench: $(STAMP)  ## Codecs side by side with the real release, construct and msgspec.

@@ -56,14 +56,14 @@ def test_reading_and_recording_at_once_is_wrong_usage() -> None:
 def test_what_does_not_hold_exits_1(monkeypatch: pytest.MonkeyPatch) -> None:
     stale = codecs.Generated(text="1 generated files differ", current=False)
     report = replace(run("0.5.23", live=False), generated=stale)
-    monkeypatch.setattr(module, "run", lambda release, live: report)
+    monkeypatch.setattr(module, "run", lambda *_, **__: report)
     result = verb("--recorded")
     assert result.exit_code == 1
     assert "Codecs: 1 generated files differ." in result.stdout
 
 
 def test_neither_live_nor_recorded_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing(release: str, *, live: bool) -> None:
+    def nothing(*_: str, **__: bool) -> None:
         raise PeerUnavailable("no recording")
 
     monkeypatch.setattr(module, "run", nothing)
