@@ -19,7 +19,7 @@ from pdwire.reading.match import Candidate, Fit, differing, families, rank
 from pdwire.reading.result import Fault, Row
 
 Kind = Literal["exact", "ambiguous", "faulty", "unknown"]
-_OTHERS = 4
+_OTHERS, _NEAR = 4, 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +52,15 @@ def judge(
         kind=_kind(best, found, named=named),
         best=best,
         families=found,
-        others=[] if found else [fit for fit in fits[1:] if fit.plausible][:_OTHERS],
+        others=[] if found else _near(fits),
         causes=[] if best is None else causes(reading, capture.frames, best, among),
     )
+
+
+def _near(fits: Sequence[Fit]) -> list[Fit]:
+    """What is not much further away than the best; there is no exact fit."""
+    near = [fit for fit in fits[1:] if fit.plausible and fit.penalty <= fits[0].penalty + _NEAR]
+    return near[:_OTHERS]
 
 
 def _kind(best: Fit | None, found: list[list[Fit]], *, named: bool) -> Kind:

@@ -53,6 +53,8 @@ def test_every_key_and_back(reading: Reading) -> None:
         (b"null", "body"),
         (b"{", "body"),
         (b'{"tp": NaN}', "body"),
+        (b'{"tp": 4, "x": 1e400}', "body"),
+        (b'{"tp": 4, "x": "\\ud800"}', "body"),
         (b"\xff", "body"),
         (b"[" * 100_000, "body"),
         (b'{"tp": ' + b"1" * 5000 + b"}", "body"),
@@ -93,7 +95,7 @@ def test_a_query_and_back(reading: Reading) -> None:
         (b"", "dp_rank"),
         (b"dp", "body"),
         (b"dp=1&&word=a", "body"),
-        (b"dp=1&word=%ff", "body"),
+        (b"dp=1&word=%ff", "word"),
         (b"dp=1&word=\xff", "body"),
         (b"&".join([b"dp=1"] * 1000), "body"),
         (b"dp=1", "word"),
@@ -110,6 +112,10 @@ def test_the_bad_key_of_a_query_is_named(reading: Reading, raw: bytes, field: st
 
 def test_of_a_query_key_that_comes_twice_the_first_counts(reading: Reading) -> None:
     assert reading.decode("GET", "r1", [b"dp=1&word=a&dp=2"])["dp_rank"] == 1
+
+
+def test_an_unknown_query_key_is_not_looked_into(reading: Reading) -> None:
+    assert reading.decode("GET", "r1", [b"x=%ff&dp=1&word=a"])["dp_rank"] == 1
 
 
 def test_a_body_that_is_a_table(reading: Reading) -> None:

@@ -12,7 +12,8 @@ from pdwire.reading.spec import Value
 from pdwire.reading.types import build, construct_for, parse
 
 FLAT = construct_for("bin[]", None, None, ())
-DEEP = construct_for("bin[][]", None, None, ())
+DEEP = construct_for("bin?[][]", None, None, ())
+WHOLE = construct_for("bin[][]", None, None, ())
 SIZES = [0, 255, 256, 65535, 65536]
 
 
@@ -32,7 +33,18 @@ def test_arrays_of_bin_or_nil_as_msgspec_writes_them(parts: list[list[bytes | No
     assert build(DEEP, [list(part) for part in parts]) == raw
 
 
-@pytest.mark.parametrize("construct", [FLAT, DEEP])
+def test_a_nil_only_where_the_type_has_one() -> None:
+    raw = b"\x91\x92\xc4\x01a\xc0"
+    assert parse(DEEP, raw) == [[b"a", None]]
+    assert build(DEEP, [[b"a", None]]) == raw
+    with pytest.raises(Refused):
+        parse(WHOLE, raw)
+    with pytest.raises(Refused):
+        build(WHOLE, [[b"a", None]])
+    assert parse(WHOLE, b"\x91\x91\xc4\x01a") == [[b"a"]]
+
+
+@pytest.mark.parametrize("construct", [FLAT, DEEP, WHOLE])
 def test_nothing_is_the_empty_frame(construct: object) -> None:
     assert parse(construct, b"") == []
     assert build(construct, []) == b""

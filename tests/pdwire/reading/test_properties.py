@@ -83,9 +83,8 @@ class Place:
 
     def element(self, draw: st.DrawFn) -> Any:
         kind = self.type.split("[")[0]
-        if kind == "bin" and self.nested and not self.flat:
-            return draw(st.none() | ELEMENTS[kind])
-        return draw(ELEMENTS[kind])
+        values = ELEMENTS[kind.removesuffix("?")]
+        return draw(st.none() | values if kind.endswith("?") else values)
 
     def list(self, draw: st.DrawFn, shape: Shape) -> Any:
         if isinstance(shape, int):
