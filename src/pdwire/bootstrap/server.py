@@ -1,0 +1,160 @@
+"""The HTTP rendezvous: prefill ranks register, decode ranks ask where they are.
+
+aiohttp in one named thread. Answers are written with every optional key that has its
+default left out: the releases' decode sides refuse keys that they do not know (0.5.10 on),
+so an answer without them is one that all of them take.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+from aiohttp import web
+
+from pdwire.bootstrap.table import BootstrapTable, Refused
+from pdwire.codec import Message
+from pdwire.errors import WireError
+from pdwire.wire import layout
+from pdwire.wire.bootstrap import (
+    QueryDpRanks,
+    QueryDpRanksRsp,
+    RegisterDpRank,
+    RouteGet,
+    RoutePut,
+)
+from pdwire.wire.table import ORDER
+
+__all__ = ["BootstrapServer"]
+
+_BACKEND = "mooncake"  # the HTTP bodies are the same for every backend
+
+
+class BootstrapServer:
+    """Serves ``/route``, ``/register_dp_rank``, ``/query_dp_ranks`` and ``/health``.
+
+    Args:
+        host: address to bind.
+        port: port to bind; 0 takes a free one, see :attr:`port`.
+        release: the layouts that bodies are read and written in.
+
+    Raises:
+        OSError: the address cannot be bound.
+        RuntimeError: the server did not start in time.
+    """
+
+    def __init__(self, host: str, port: int = 0, *, release: str = ORDER[-1]) -> None:
+        self.host = host
+        self.port = port
+        self.table = BootstrapTable()
+        self._release = release
+        self._loop = asyncio.new_event_loop()
+        self._started = threading.Event()
+        self._failures: list[OSError] = []
+        self._runner: web.AppRunner | None = None
+        self._thread = threading.Thread(target=self._run, name="pdwire-bootstrap", daemon=True)
+        self._thread.start()
+        if not self._started.wait(10):
+            raise RuntimeError("the bootstrap server did not start within 10 s")
+        if self._failures:
+            self._thread.join()
+            raise self._failures[0]
+
+    @property
+    def address(self) -> str:
+        """``host:port`` for clients."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def close(self) -> None:
+        """Stop serving and join the thread."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(10)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._start())
+        except OSError as error:
+            self._failures.append(error)
+            self._loop.close()
+            self._started.set()
+            return
+        self._started.set()
+        self._loop.run_forever()
+        if self._runner is not None:
+            self._loop.run_until_complete(self._runner.cleanup())
+        self._loop.close()
+
+    async def _start(self) -> None:
+        app = web.Application(client_max_size=1 << 20, middlewares=[_refusals])
+        app.router.add_put("/route", self._put)
+        app.router.add_get("/route", self._get)
+        app.router.add_post("/register_dp_rank", self._register_dp_rank)
+        app.router.add_post("/query_dp_ranks", self._query_dp_ranks)
+        app.router.add_get("/health", _health)
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self.host, self.port)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+
+    def _decode(self, message: str, body: bytes) -> Message:
+        decoded: Message = layout(_BACKEND, message, release=self._release).decode([body])
+        return decoded
+
+    def _answer(self, message: str, value: Message) -> web.Response:
+        codec = layout(_BACKEND, message, release=self._release)
+        return web.Response(body=codec.encode(value)[0], content_type="application/json")
+
+    async def _put(self, request: web.Request) -> web.Response:
+        rank = self._decode("ROUTE_PUT", await request.read())
+        if not isinstance(rank, RoutePut):
+            raise TypeError(rank)
+        self.table.register(rank)
+        return web.Response(text="OK")
+
+    async def _get(self, request: web.Request) -> web.Response:
+        asked = self._decode("ROUTE_GET", request.query_string.encode())
+        if not isinstance(asked, RouteGet):
+            raise TypeError(asked)
+        if asked.asks_server_info:
+            return self._answer("ROUTE_SERVER_INFO", self.table.server_info())
+        found = self.table.rank_info(
+            asked.prefill_dp_rank,
+            asked.prefill_cp_rank,
+            asked.target_tp_rank,
+            asked.target_pp_rank,
+        )
+        return self._answer("ROUTE_RANK_INFO", found)
+
+    async def _register_dp_rank(self, request: web.Request) -> web.Response:
+        said = self._decode("REGISTER_DP_RANK", await request.read())
+        if not isinstance(said, RegisterDpRank):
+            raise TypeError(said)
+        self.table.note_dp_rank(said.bootstrap_room, said.dp_rank)
+        return web.Response(text="OK")
+
+    async def _query_dp_ranks(self, request: web.Request) -> web.Response:
+        asked = self._decode("QUERY_DP_RANKS", await request.read())
+        if not isinstance(asked, QueryDpRanks):
+            raise TypeError(asked)
+        ranks = self.table.dp_ranks(asked.bootstrap_rooms)
+        return self._answer("QUERY_DP_RANKS_RSP", QueryDpRanksRsp(dp_ranks=ranks))
+
+
+async def _health(_: web.Request) -> web.Response:
+    return web.Response(text="OK")
+
+
+@web.middleware
+async def _refusals(request: web.Request, handler: Any) -> web.StreamResponse:  # noqa: ANN401  # aiohttp's own type
+    """Bad input gets a 400 that says what was expected; refusals keep their status."""
+    try:
+        answer: web.StreamResponse = await handler(request)
+    except WireError as error:
+        return web.Response(text=str(error), status=400)
+    except Refused as refusal:
+        return web.Response(text=str(refusal), status=refusal.status)
+    return answer
