@@ -1,0 +1,34 @@
+"""Transfer engines behind one protocol: Mooncake, NIXL, and a loopback within one process.
+
+The real ones are optional extras (``mooncake``, ``mooncake-cuda``, ``nixl``); importing this
+package loads none of them, making one does, and says what to install when it is missing.
+"""
+
+from __future__ import annotations
+
+from pdwire.engines.base import (
+    DONE,
+    Engine,
+    EngineError,
+    EngineMissing,
+    EngineTimeout,
+    Failed,
+    Region,
+    Transfer,
+    wait,
+)
+from pdwire.engines.loopback import Fabric, LoopbackEngine
+
+__all__ = [
+    "DONE",
+    "Engine",
+    "EngineError",
+    "EngineMissing",
+    "EngineTimeout",
+    "Fabric",
+    "Failed",
+    "LoopbackEngine",
+    "Region",
+    "Transfer",
+    "wait",
+]
