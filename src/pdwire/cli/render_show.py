@@ -253,7 +253,9 @@ def proof_table(console: Console, proofs: Iterable[Proof], order: Sequence[str])
         made.add_row(one.backend, one.message.name, one.layout.id, *cells, f"{values:,}")
         for result in proof.results.values():
             if result.reason:
-                reasons.setdefault(result.reason, []).append(result)
+                # The same reason in several releases is told once, the releases behind it.
+                reason = result.reason.removeprefix(f"{result.release}: ")
+                reasons.setdefault(reason, []).append(result)
     console.print(made)
     for reason, results in reasons.items():
         console.print(_because(reason, results, order))

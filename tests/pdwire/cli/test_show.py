@@ -143,21 +143,23 @@ VERIFIED = ["show", "KV_STATUS", "-b", "mooncake", "-l", "r2", "--verified"]
 def test_what_was_proved(run: Run, run_json: RunJson, monkeypatch: pytest.MonkeyPatch) -> None:
     results = [
         result_of(wheel_sha256="ab"),
-        result_of(release="0.5.22", values=0, reason="no wheel for this machine"),
+        result_of(release="0.5.22", values=0, reason="0.5.22: no wheel for this machine"),
+        result_of(release="0.5.21", values=0, reason="0.5.21: no wheel for this machine"),
     ]
     monkeypatch.setattr(proofs, "load", lambda: results)
     (proof,) = run_json("show-verified", *VERIFIED)
     told = {each["release"]: each["peer-to-ours"] for each in proof["releases"]}
     assert {release: each["status"] for release, each in told.items()} == {
         "0.5.20": "unverified",
-        "0.5.21": "unverified",
+        "0.5.21": "not run",
         "0.5.22": "not run",
         "0.5.23": "proved",
     }
     assert (told["0.5.23"]["values"], told["0.5.23"]["wheel_sha256"]) == (200, "ab")
     table = run(*VERIFIED).stdout
-    assert "not run: 0.5.22" in table
-    assert "no wheel for this machine" in table
+    assert "not run: 0.5.21–0.5.22" in table
+    assert table.count("no wheel for this machine") == 1
+    assert "mooncake KV_STATUS r2, peer-to-ours: 0.5.21–0.5.22" in table
 
 
 def test_a_failed_proof_is_a_finding(
