@@ -12,18 +12,21 @@ what the caller gets is the same frozen instance.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from numbers import Integral
+from types import UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self, TypeGuard, TypeVar
 
 import numpy as np
 
-from pdwire.frames.place import Frames
+from pdwire.errors import LossyEncodeError, shorten
+from pdwire.frames.place import Frames, Layout
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["Codec", "Message", "field_names", "seal"]
+__all__ = ["Codec", "Message", "field_names", "seal", "unfit"]
 
 M = TypeVar("M", bound="Message")
 
@@ -56,6 +59,7 @@ class Message:  # noqa: PLW1641  # unhashable on purpose, as the text says
 
         Raises:
             LossyEncodeError: the layout cannot carry a value.
+            InvariantError: values contradict each other.
         """
         return type(self).newest.encode(self)
 
@@ -74,22 +78,69 @@ def field_names(message: type[Message]) -> tuple[str, ...]:
 
 
 def _same(a: object, b: object) -> bool:
-    """Equality of two field values; arrays and tuples of arrays by their items."""
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return _is_flat(a) and _is_flat(b) and np.array_equal(np.asarray(a), np.asarray(b))
-    if isinstance(a, tuple | list) and isinstance(b, tuple | list):
+    """Equality of two field values; arrays, tuples and lists by their items."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    if _has_items(a) and _has_items(b):
         return len(a) == len(b) and all(map(_same, a, b))
-    return a == b
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return False
+    return bool(a == b)
 
 
-def _is_flat(value: object) -> bool:
-    return isinstance(value, np.ndarray | list | tuple)
+def _has_items(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def seal(draft: Message, message: type[M]) -> M:
     """Turn a filled draft into the frozen message; both have the same slots."""
     draft.__class__ = message  # same slots: CPython allows it
     return draft  # type: ignore[return-value]  # it is one now
+
+
+def unfit(message: object, cls: type[Message], layout: Layout, fault: Exception) -> NoReturn:
+    """Raise the :class:`LossyEncodeError` of a value that an encoder stumbled over.
+
+    Encoders check what they write while they write it; what they only compare (with what its
+    absence means, or with another field) may be of any type and raise anything. Called then,
+    off the hot path, to name the field.
+    """
+    if not isinstance(message, cls):
+        raise _unfit(layout, f"a {cls.__name__}", message) from fault
+    for name in field_names(cls):
+        value, declared = getattr(message, name), cls.__annotations__[name]
+        if not _is_of(value, declared):
+            raise _unfit(layout, declared, value, name) from fault
+    raise _unfit(layout, "values that frames can carry", fault) from fault
+
+
+def _unfit(layout: Layout, expected: str, value: object, field: str = "") -> LossyEncodeError:
+    return LossyEncodeError(
+        expected, shorten(value), message=layout.message, layout=layout.layout, field=field
+    )
+
+
+_SCALARS: Final[dict[str, type | UnionType]] = {
+    "int": Integral,
+    "bool": Integral,
+    "str": str,
+    "bytes": bytes | bytearray | memoryview,
+}
+
+
+def _is_of(value: object, annotation: str) -> bool:
+    """Whether a value is roughly of a field's declared type: all that an error needs."""
+    if annotation.endswith("| None"):
+        return value is None or _is_of(value, annotation.removesuffix("| None").strip())
+    if annotation in _SCALARS:
+        return isinstance(value, _SCALARS[annotation])
+    if annotation.startswith("dict"):
+        return isinstance(value, dict)
+    if isinstance(value, np.ndarray):
+        return annotation.endswith("Array") and value.ndim == 1
+    return isinstance(value, tuple | list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +160,12 @@ class Codec(Generic[M]):
             guard among them.
         number: index in the multipart of the decimal that tells the message, or ``None``.
         counts: frame counts that the layout allows, guard not counted.
-        fields: names of the fields that have a frame in this layout.
+        fields: names of the fields that this layout carries, in a frame, a text or under a key.
         fingerprint: SHA-256 (hex) over the canonical layout, as in the lock file.
         cls: the message's dataclass.
         decode: frames to message; raises ``WireError`` and nothing else.
-        encode: message to frames; raises ``LossyEncodeError`` and nothing else.
+        encode: message to frames; raises ``LossyEncodeError`` where the layout cannot carry a
+            value, ``InvariantError`` where values contradict each other, and nothing else.
     """
 
     backend: str

@@ -17,6 +17,9 @@ release or message that does not exist), never something a peer can provoke.
 
 from __future__ import annotations
 
+import reprlib
+from typing import Final
+
 __all__ = [
     "AmbiguousMessageError",
     "FrameCountError",
@@ -29,7 +32,13 @@ __all__ = [
     "shorten",
 ]
 
-_SHOWN = 32
+_SHOWN: Final = 32
+_LONGEST: Final = 2 * _SHOWN
+
+# What came may be nested deeper or be a longer number than ``repr`` allows, and an error must
+# not cost more than a glance at it.
+_REPR: Final = reprlib.Repr()
+_REPR.maxstring = _REPR.maxlong = _REPR.maxother = _LONGEST
 
 
 def shorten(came: object) -> str:
@@ -39,8 +48,15 @@ def shorten(came: object) -> str:
         head = bytes(came[:_SHOWN]) if not isinstance(came, memoryview) else _head(came)
         dots = "…" if size > _SHOWN else ""
         return f"{head!r}{dots} ({size} byte{'' if size == 1 else 's'})"
-    text = repr(came)
-    return text if len(text) <= 2 * _SHOWN else f"{text[: 2 * _SHOWN]}…"
+    text = _shown(came)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _shown(came: object) -> str:
+    try:
+        return _REPR.repr(came).replace("\n", " ")
+    except ValueError:  # an integer of thousands of digits
+        return f"a very long {type(came).__name__}"
 
 
 def _head(view: memoryview) -> bytes:

@@ -73,6 +73,7 @@ class Registry:
         self._codecs = tuple(codecs)
         self._order = {release: n for n, release in enumerate(order)}
         self._aliases = aliases
+        self._served: dict[tuple[str | None, str | None], list[Codec[Any]]] = {}
         self._by_name: dict[tuple[str, str], list[Codec[Any]]] = {}
         self._by_release: dict[tuple[str, str, str], Codec[Any]] = {}
         for codec in self._codecs:
@@ -154,14 +155,11 @@ class Registry:
             UnknownMessageError: no message begins like this.
             FrameCountError: a known message with a count that no layout allows.
             WireError: one known message; the error of the layout that came furthest.
+            UnknownLayoutError: there is no such backend or direction.
         """
-        served = [
-            codec
-            for codec in self._codecs
-            if codec.transport == "zmq"
-            and (backend is None or codec.backend == backend)
-            and (direction is None or direction in codec.directions)
-        ]
+        served = self._served.get((backend, direction))
+        if served is None:
+            served = self._served[backend, direction] = self._serving(backend, direction)
         fits: list[tuple[Codec[Any], Message]] = []
         faults: list[WireError] = []
         tried: dict[int, Message | WireError] = {}
@@ -176,6 +174,19 @@ class Registry:
         if not fits:
             raise _closest(faults, frames)
         return self._recognition(fits)
+
+    def _serving(self, backend: str | None, direction: str | None) -> list[Codec[Any]]:
+        """Codecs of multi-frame messages of a backend, in a direction; ``None`` means any."""
+        if backend is not None and backend not in self._backends():
+            raise UnknownLayoutError(self._unknown("backend", backend, self._backends()))
+        ways = list(dict.fromkeys(way for codec in self._codecs for way in codec.directions))
+        if direction is not None and direction not in ways:
+            raise UnknownLayoutError(self._unknown("direction", direction, ways))
+        return [
+            codec
+            for codec in self.layouts(backend)
+            if codec.transport == "zmq" and (direction is None or direction in codec.directions)
+        ]
 
     def _recognition(self, fits: list[tuple[Codec[Any], Message]]) -> Recognition:
         first = fits[0][1]
@@ -223,9 +234,10 @@ def _attempt(codec: Codec[Any], frames: Frames) -> Message | WireError:
 def _leading(frames: Frames) -> list[bytes]:
     """The first two frames as bytes: all that tells messages apart lies there."""
     try:
-        return [as_bytes(frame, _ANY) for frame in frames[:2]]
-    except (TypeError, KeyError):
+        leading = list(frames[:2])
+    except Exception:  # noqa: BLE001  # whatever it is, it is no sequence
         raise UnknownMessageError("a sequence of frames", shorten(frames)) from None
+    return [as_bytes(frame, _ANY) for frame in leading]
 
 
 def _led(codecs: list[Codec[Any]], leading: list[bytes]) -> list[Codec[Any]]:

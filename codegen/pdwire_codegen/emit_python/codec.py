@@ -3,13 +3,14 @@
 Shape of a decoder: count, guard, unpack, one line per frame in order of position, then
 what needs other fields (repeats, derived values, lengths), then the invariants. The
 ``try`` around it costs nothing for ``bytes`` frames; frames of another kind end in the
-``except``, are made ``bytes`` and decoded again.
+last ``except``, are made ``bytes`` and decoded again.
 """
 
 from __future__ import annotations
 
 from pdwire_codegen.emit_python import expressions as ex
 from pdwire_codegen.emit_python import lacking
+from pdwire_codegen.emit_python.encoder import INNER, encoder
 from pdwire_codegen.emit_python.http import http_codec
 from pdwire_codegen.emit_python.invariants import check_function, ending
 from pdwire_codegen.emit_python.names import message_package, speakers
@@ -36,7 +37,8 @@ def emit_codec(message: Message, layout: Layout, spec: Spec) -> str:
     module = Module(f"Codec of {message.name}, layout {layout.id}: {spoken}.", message.source)
     package = message_package(message)
     module.need(f"{package}.message", "COUNTS", "Draft", message.class_name)
-    module.need("pdwire.codec", "seal")
+    module.need("pdwire.codec", "seal", "unfit")
+    module.need("pdwire.errors", "WireError")
     module.add('__all__ = ["decode", "encode"]', "", *layout_line(message, layout, spoken))
     checks = check_function(message, layout)
     if layout.text is not None:
@@ -94,7 +96,7 @@ def _unpacking(message: Message, layout: Layout) -> list[str]:
         lines.append(f"{_BODY}n = len(frames)")
         lines.append(f"{_BODY}if n not in {{{', '.join(map(str, counts))}}}:")
         unpack, source = names[:least], f"frames[:{least}]"
-    lines.append(f"{_BODY}    raise wrong_count(_L, frames)")
+    lines.append(f"{_BODY}    wrong_count(_L, frames)")
     lines += _targets(unpack, source)
     if guard:
         lines.append(f"{_BODY}if guard != {literal((message.guard or '').encode())}:")
@@ -147,7 +149,7 @@ def _length(frame: Frame) -> list[str]:
     return [
         f"{_BODY}if {read} != len(m.{frame.length_of}):",
         f'{_BODY}    says = f"{{len(m.{frame.length_of})}} bytes of {frame.length_of}"',
-        f'{_BODY}    raise broken(_L, "their number", says, {literal(frame.name)})',
+        f'{_BODY}    broken(_L, "their number", says, {literal(frame.name)})',
     ]
 
 
@@ -188,17 +190,15 @@ def _with_empty(frame: Frame, field: Field, value: str, fallback: str | None) ->
 
 
 def _encoder(message: Message, layout: Layout) -> list[str]:
-    lines = [f"def encode(message: {message.class_name}) -> list[bytes]:"]
-    lines += docstring(f"A {message.class_name} to frames of layout {layout.id}.", "    ")
-    if layout.invariants:
-        lines.append("    _check(message)")
-    lines += lacking.losses(message, layout, _held(layout))
-    least = layout.counts[0]
     items = [] if message.guard is None else [literal(message.guard.encode())]
-    items += [_item(frame, message) for frame in layout.frames[:least]]
-    if len(layout.counts) == 1:
-        return [*lines, *spans("return [", items, "]", "    ")]
-    return [*lines, *spans("frames = [", items, "]", "    "), *_tail(message, layout)]
+    items += [_item(frame, message) for frame in layout.frames[: layout.counts[0]]]
+    lines = [
+        *spans("frames = [", items, "]", INNER),
+        *_tail(message, layout),
+        *lacking.losses(message, layout, _held(layout)),
+    ]
+    brief = f"A {message.class_name} to frames of layout {layout.id}."
+    return encoder(message, layout, brief=brief, body=lines, result="frames")
 
 
 def _item(frame: Frame, message: Message) -> str:
@@ -222,6 +222,6 @@ def _tail(message: Message, layout: Layout) -> list[str]:
         items = [_item(frame, message) for frame in layout.frames[least:most]]
         if len(tests) == 1 and items[0].startswith('b"" if '):
             items = [items[0].partition(" else ")[2]]  # the test has just ruled it out
-        lines += condition(tests, "or", "    ")
-        lines += spans("frames += [", items, "]", "        ")
-    return [*lines, "    return frames"]
+        lines += condition(tests, "or", INNER)
+        lines += spans("frames += [", items, "]", f"{INNER}    ")
+    return lines

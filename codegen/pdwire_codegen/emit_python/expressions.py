@@ -58,7 +58,7 @@ def write(frame: Frame, message: Message, value: str, place: str) -> str:
     if frame.empty is None:
         return f'b"" if {value} is None else {plain}'
     if frame.writes_empty or frame.empty == "":
-        return f'b"" if {value} == {literal(frame.empty)} else {plain}'
+        return f'b"" if means({value}, {literal(frame.empty)}) else {plain}'
     return plain
 
 
@@ -93,13 +93,13 @@ def meaning(what: Meaning, field: Field, owner: str) -> str:
 def differs(what: Meaning, value: str, owner: str) -> str:
     """Whether a value differs from what its absence means."""
     if what == ():
-        return f"len({value})"
+        return f"has_items({value})"
     if isinstance(what, Repeat):
         one = f"{owner}.{what.from_field}" if what.from_field else literal(what.word)
         return f"not is_repeat({value}, {one}, {owner}.{what.like})"
     if what is None or isinstance(what, bool):
         return f"{value} is not {literal(what)}"
-    return f"{value} != {literal(what)}"
+    return f"not means({value}, {literal(what)})"
 
 
 def holds(rule: Derivation, message: Message, owner: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pdwire_codegen.emit_python import expressions as ex
 from pdwire_codegen.emit_python import lacking
+from pdwire_codegen.emit_python.encoder import INNER, encoder
 from pdwire_codegen.emit_python.invariants import ending
 from pdwire_codegen.emit_python.places import field_place
 from pdwire_codegen.emit_python.types import wire_type
@@ -59,22 +60,26 @@ def _read(key: Key, message: Message) -> str:
 
 
 def _encoder(message: Message, layout: Layout, held: set[str]) -> list[str]:
-    lines = [f"def encode(message: {message.class_name}) -> list[bytes]:"]
-    lines += docstring(f"A {message.class_name} to a body of layout {layout.id}.", "    ")
-    if layout.invariants:
-        lines.append("    _check(message)")
+    lines = _whole(message, layout) if layout.keys[0].key == WHOLE else _pairs(message, layout)
     lines += lacking.losses(message, layout, held)
-    if layout.keys[0].key == WHOLE:
-        return [*lines, f"    return put_json({_write(layout.keys[0], message)})"]
+    brief = f"A {message.class_name} to a body of layout {layout.id}."
+    return encoder(message, layout, brief=brief, body=lines, result="frames")
+
+
+def _whole(message: Message, layout: Layout) -> list[str]:
+    return [f"{INNER}frames = put_json({_write(layout.keys[0], message)})"]
+
+
+def _pairs(message: Message, layout: Layout) -> list[str]:
     kind = "Any" if message.body == "json" else "bytes"
     pairs = [f"{literal(k.key)}: {_write(k, message)}" for k in layout.keys if not k.optional]
-    lines += spans(f"body: dict[str, {kind}] = {{", pairs, "}", "    ")
+    lines = spans(f"body: dict[str, {kind}] = {{", pairs, "}", INNER)
     for key in layout.keys:
         if key.optional:
             test = ex.differs(_absent(key, message), f"message.{key.field}", "message")
-            lines.append(f"    if {test}:")
-            lines.append(f"{_BODY}body[{literal(key.key)}] = {_write(key, message)}")
-    return [*lines, f"    return put_{message.body}(body)"]
+            lines.append(f"{INNER}if {test}:")
+            lines.append(f"{INNER}    body[{literal(key.key)}] = {_write(key, message)}")
+    return [*lines, f"{INNER}frames = put_{message.body}(body)"]
 
 
 def _write(key: Key, message: Message) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pdwire_codegen.emit_python.expressions import is_empty, is_filled
 from pdwire_codegen.emit_python.message import may_be_none
 from pdwire_codegen.emit_python.types import shape_of
-from pdwire_codegen.emit_python.writing import condition, literal, spans
+from pdwire_codegen.emit_python.writing import WIDTH, condition, literal, spans
 from pdwire_codegen.model import Invariant, Layout, Message
 
 __all__ = ["check_function", "ending"]
@@ -20,10 +20,15 @@ def check_function(message: Message, layout: Layout) -> list[str]:
     for invariant in layout.invariants:
         lines += condition(_violated(invariant, message), "and", "    ")
         says = ", ".join(_shown(name, message) for name in invariant.fields)
-        lines.append(f"        came = f{literal(says)}")
+        lines += _told(f"f{literal(says)}")
         args = ["_L", literal(_says(invariant)), "came", literal(invariant.fields[-1])]
-        lines += spans("raise broken(", args, ")", "        ")
+        lines += spans("broken(", args, ")", "        ")
     return lines
+
+
+def _told(text: str) -> list[str]:
+    one = f"        came = {text}"
+    return [one] if len(one) <= WIDTH else ["        came = (", f"            {text}", "        )"]
 
 
 def _says(invariant: Invariant) -> str:
@@ -82,4 +87,9 @@ def ending(message: Message, layout: Layout) -> list[str]:
     return [*_RETRY, f"    return seal(m, {name})"]
 
 
-_RETRY = ["    except NOT_PLAIN:", "        return decode(plain(frames, _L))"]
+_RETRY = [
+    "    except WireError:",
+    "        raise",
+    "    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again",
+    "        return decode(plain(frames, _L))",
+]

@@ -57,9 +57,9 @@ def losses(message: Message, layout: Layout, held: set[str]) -> list[str]:
             continue
         value = f"message.{field.name}"
         if field.name in rules:
-            lines += choice("    derived = ", ex.holds(rules[field.name], message, "message"))
+            lines += choice("        derived = ", ex.holds(rules[field.name], message, "message"))
             test = f"{value} is not derived"
         else:
             test = ex.differs(field.absent, value, "message")
-        lines += [f"    if {test}:", f"        lossy(_NO_{field.name.upper()}, {value})"]
+        lines += [f"        if {test}:", f"            lossy(_NO_{field.name.upper()}, {value})"]
     return lines

@@ -6,6 +6,7 @@ from pdwire_codegen.emit_python.names import layout_module, message_package
 from pdwire_codegen.emit_python.places import lead_of
 from pdwire_codegen.emit_python.writing import Module, import_order, literal, spans
 from pdwire_codegen.model import Backend, Layout, Message, Spec
+from pdwire_codegen.texts import parse_text
 
 __all__ = ["emit_backend", "emit_group", "emit_message_package", "emit_root", "emit_table"]
 
@@ -48,6 +49,7 @@ def _codec(message: Message, layout: Layout, backend: str) -> list[str]:
     stem = layout_module(layout)
     held = [frame.field for frame in layout.frames if frame.field is not None]
     held += [key.field for key in layout.keys]
+    held += [] if layout.text is None else parse_text(layout.text).fields
     args = {
         "backend": literal(backend),
         "message": literal(message.name),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pdwire_codegen.emit_python import expressions as ex
 from pdwire_codegen.emit_python import lacking
+from pdwire_codegen.emit_python.encoder import INNER, encoder
 from pdwire_codegen.emit_python.invariants import ending
 from pdwire_codegen.emit_python.places import field_place
 from pdwire_codegen.emit_python.types import wire_type
@@ -103,23 +104,21 @@ def _assignment(message: Message, piece: _Piece) -> list[str]:
 
 
 def _encoder(message: Message, layout: Layout, pieces: list[_Piece], held: set[str]) -> list[str]:
-    lines = [f"def encode(message: {message.class_name}) -> list[bytes]:"]
-    lines += docstring(f"A {message.class_name} to the text of layout {layout.id}.", "    ")
-    if layout.invariants:
-        lines.append("    _check(message)")
-    lines += lacking.losses(message, layout, held)
     head = [_written(message, piece) for piece in pieces if not piece.in_tail]
     tail = [piece for piece in pieces if piece.in_tail]
-    lines += spans("parts = [", head, "]", "    ")
+    lines = spans("parts = [", head, "]", INNER)
     if tail:
         tests = [
             ex.differs(message.field_named(p.word).absent, f"message.{p.word}", "message")
             for p in tail
             if p.is_field
         ]
-        lines += condition(tests, "or", "    ")
-        lines += spans("parts += [", [_written(message, piece) for piece in tail], "]", _BODY)
-    return [*lines, '    return [b"".join(parts)]']
+        lines += condition(tests, "or", INNER)
+        written = [_written(message, piece) for piece in tail]
+        lines += spans("parts += [", written, "]", f"{INNER}    ")
+    lines += lacking.losses(message, layout, held)
+    brief = f"A {message.class_name} to the text of layout {layout.id}."
+    return encoder(message, layout, brief=brief, body=lines, result='[b"".join(parts)]')
 
 
 def _written(message: Message, piece: _Piece) -> str:

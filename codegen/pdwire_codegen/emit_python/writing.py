@@ -106,9 +106,18 @@ def spans(opening: str, items: list[str], closing: str, indent: str = "") -> lis
     one = f"{indent}{opening}{', '.join(items)}{closing}"
     if len(one) <= WIDTH:
         return [one]
-    lines = [f"{indent}{opening}"]
-    lines += [f"{indent}    {item}," for item in items]
-    return [*lines, f"{indent}{closing}"]
+    inner = [line for item in items for line in _item(item, f"{indent}    ")]
+    return [f"{indent}{opening}", *inner, f"{indent}{closing}"]
+
+
+def _item(item: str, indent: str) -> list[str]:
+    """An item on a line of its own; a choice that is too long has one part a line."""
+    one = f"{indent}{item},"
+    if len(one) <= WIDTH or " if " not in item:
+        return [one]
+    value, _, rest = item.partition(" if ")
+    test, _, other = rest.partition(" else ")
+    return [f"{indent}{value}", f"{indent}if {test}", f"{indent}else {other},"]
 
 
 def fit(line: str) -> list[str]:

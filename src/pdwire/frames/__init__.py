@@ -19,6 +19,7 @@ from pdwire.frames.arrays import (
     U64Array,
     array,
     array_of,
+    has_items,
     is_repeat,
     lists,
     no_i32,
@@ -53,7 +54,6 @@ from pdwire.frames.bodies import (
     query_key,
 )
 from pdwire.frames.place import (
-    NOT_PLAIN,
     Frames,
     Layout,
     Place,
@@ -71,6 +71,7 @@ from pdwire.frames.scalars import (
     SMALL,
     dec,
     flag,
+    means,
     put_dec,
     put_flag,
     put_u32,
@@ -97,7 +98,6 @@ from pdwire.frames.texts import (
 
 __all__ = [
     "I32",
-    "NOT_PLAIN",
     "NO_I32",
     "NO_U32",
     "NO_U64",
@@ -122,6 +122,7 @@ __all__ = [
     "fixed",
     "flag",
     "guarded",
+    "has_items",
     "host",
     "hostport",
     "is_repeat",
@@ -131,6 +132,7 @@ __all__ = [
     "lists",
     "lossy",
     "matched",
+    "means",
     "names",
     "no_i32",
     "no_u32",

@@ -10,7 +10,7 @@ and nothing is allocated before the bytes that it describes were seen, so a coun
 from __future__ import annotations
 
 from operator import index
-from struct import Struct, pack
+from struct import Struct, error, pack
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -30,6 +30,8 @@ __all__ = [
     "U64Array",
     "array",
     "array_of",
+    "components",
+    "has_items",
     "is_repeat",
     "lists",
     "no_i32",
@@ -82,15 +84,18 @@ def array(raw: Any, dtype: np.dtype[Any], at: Place) -> Any:
 
 def _odd_array(raw: Any, dtype: np.dtype[Any], at: Place) -> Any:
     """Other buffers (still not copied when contiguous), or a wrong length."""
-    if raw.__class__ is bytes:
-        refuse(at, raw, f"not a multiple of {dtype.itemsize} bytes")
+    came = raw if raw.__class__ is bytes else _view(raw, at)
+    if len(came) % dtype.itemsize:
+        refuse(at, came, f"not a multiple of {dtype.itemsize} bytes")
+    return _frombuffer(came, dtype)
+
+
+def _view(raw: Any, at: Place) -> memoryview | bytes:
+    """A buffer's bytes, read-only; copied only where they do not lie together."""
     try:
-        view = memoryview(raw).cast("B").toreadonly()
+        return memoryview(raw).cast("B").toreadonly()
     except (TypeError, ValueError, BufferError):
-        return array(as_bytes(raw, at.layout), dtype, at)
-    if view.nbytes % dtype.itemsize:
-        refuse(at, view, f"not a multiple of {dtype.itemsize} bytes")
-    return _frombuffer(view, dtype)
+        return as_bytes(raw, at)
 
 
 def lists(raw: Any, dtype: np.dtype[Any], at: Place) -> tuple[Any, ...]:
@@ -98,7 +103,7 @@ def lists(raw: Any, dtype: np.dtype[Any], at: Place) -> tuple[Any, ...]:
     if not len(raw):
         return ()
     if raw.__class__ is not bytes:
-        raw = as_bytes(raw, at.layout)
+        raw = _view(raw, at)
     count = _COUNT.unpack_from(raw)[0] if len(raw) >= 4 else refuse(at, raw, "no whole header")
     start = 4 + 4 * count
     if not count or start > len(raw):
@@ -139,6 +144,8 @@ def _items(value: Any, dtype: np.dtype[Any], at: Place) -> NDArray[Any]:
 def _listed(value: Any, dtype: np.dtype[Any], at: Place) -> NDArray[Any]:
     """A list or tuple of whole numbers; numpy alone would make floats of wide ones."""
     limits = np.iinfo(dtype)
+    if not isinstance(value, list | tuple):
+        lossy(at, value, f"not {dtype.name} items")
     try:
         items = [index(item) for item in value]
     except TypeError:
@@ -158,19 +165,35 @@ def put_array(value: Any, dtype: np.dtype[Any], at: Place) -> bytes:
 
 def put_lists(value: Any, dtype: np.dtype[Any], at: Place) -> bytes:
     """Count, byte lengths, bodies; no bytes for no components."""
-    if not len(value):
+    bodies = [put_array(part, dtype, at) for part in components(value, at)]
+    if not bodies:
         return b""
-    bodies = [put_array(part, dtype, at) for part in value]
-    return pack(f"<{len(bodies) + 1}I", len(bodies), *map(len, bodies)) + b"".join(bodies)
+    try:
+        header = pack(f"<{len(bodies) + 1}I", len(bodies), *map(len, bodies))
+    except error:
+        lossy(at, value, "a component of 4 GiB or more")
+    return header + b"".join(bodies)
 
 
 def put_one_list(value: Any, dtype: np.dtype[Any], at: Place) -> bytes:
     """The only component's items; this layout cannot say that there are several."""
-    if not len(value):
+    parts = components(value, at)
+    if not parts:
         return b""
-    if len(value) > 1 or not len(value[0]):
-        lossy(at, value, "a flat frame carries one component that is not empty")
-    return put_array(value[0], dtype, at)
+    if len(parts) == 1 and (raw := put_array(parts[0], dtype, at)):
+        return raw
+    lossy(at, value, "a flat frame carries one component that is not empty")
+
+
+def components(value: Any, at: Place) -> list[Any] | tuple[Any, ...]:
+    """The value, if it is a list or tuple of components.
+
+    Raises:
+        LossyEncodeError: it is something else.
+    """
+    if not isinstance(value, tuple | list):
+        lossy(at, value, "not a tuple of components")
+    return value
 
 
 def array_of(items: list[int], dtype: np.dtype[Any]) -> Any:
@@ -180,9 +203,22 @@ def array_of(items: list[int], dtype: np.dtype[Any]) -> Any:
     return made
 
 
+def has_items(value: Any) -> bool:
+    """Whether a value is something else than an array, list or tuple without elements."""
+    if isinstance(value, np.ndarray):
+        return bool(value.shape != (0,))
+    return not isinstance(value, tuple | list) or len(value) > 0
+
+
 def is_repeat(values: Any, value: object, like: Any) -> bool:
     """Whether ``values`` is empty, or ``value`` once per element of ``like``."""
-    return not len(values) or (len(values) == len(like) and all(v == value for v in values))
+    if not has_items(values):
+        return True
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    if not isinstance(values, tuple | list):
+        return False
+    return bool(len(values) == len(like) and all(v == value for v in values))
 
 
 def same_lengths(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:

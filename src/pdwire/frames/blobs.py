@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from pdwire.frames.arrays import components
 from pdwire.frames.place import Place, as_bytes, lossy, refuse
 
 __all__ = [
@@ -42,7 +43,7 @@ def _announced(raw: bytes) -> int:
 
 
 def _decode(raw: Any, decoder: Any, encode: Any, at: Place) -> Any:
-    came = as_bytes(raw, at.layout)
+    came = as_bytes(raw, at)
     if not came:
         return ()
     if _announced(came) >= len(came):
@@ -76,32 +77,38 @@ def bin_or_nil_lists(raw: Any, at: Place) -> tuple[tuple[bytes | None, ...], ...
     return value
 
 
-def _encode(value: Any, at: Place) -> bytes:
-    try:
-        return _ENCODER.encode(value)
-    except (TypeError, msgspec.EncodeError):
-        lossy(at, value)
+def _bins(value: Any, at: Place) -> list[bytes]:
+    """The descriptors of one list."""
+    listed = list(components(value, at))
+    if not all(isinstance(item, bytes) for item in listed):
+        lossy(at, value, "not byte strings")
+    return listed
+
+
+def _bins_or_nil(value: Any, at: Place) -> list[bytes | None]:
+    """The same where nil may stand for a descriptor."""
+    listed = list(components(value, at))
+    if not all(item is None or isinstance(item, bytes) for item in listed):
+        lossy(at, value, "not byte strings or None")
+    return listed
 
 
 def put_bins(value: Any, at: Place) -> bytes:
     """A msgpack array of bin; no bytes for none."""
-    if not all(isinstance(item, bytes) for item in value):
-        lossy(at, value, "not byte strings")
-    return _encode(list(value), at) if len(value) else b""
+    items = _bins(value, at)
+    return _ENCODER.encode(items) if items else b""
 
 
 def put_bin_lists(value: Any, at: Place) -> bytes:
     """A msgpack array of arrays of bin; no bytes for none."""
-    if not all(isinstance(item, bytes) for part in value for item in part):
-        lossy(at, value, "not byte strings")
-    return put_bin_or_nil_lists(value, at)
+    parts = [_bins(part, at) for part in components(value, at)]
+    return _ENCODER.encode(parts) if parts else b""
 
 
 def put_bin_or_nil_lists(value: Any, at: Place) -> bytes:
     """A msgpack array of arrays of bin or nil; no bytes for none."""
-    if not all(item is None or isinstance(item, bytes) for part in value for item in part):
-        lossy(at, value, "not byte strings")
-    return _encode([list(part) for part in value], at) if len(value) else b""
+    parts = [_bins_or_nil(part, at) for part in components(value, at)]
+    return _ENCODER.encode(parts) if parts else b""
 
 
 def one_bins(raw: Any, at: Place) -> tuple[tuple[bytes | None, ...], ...]:
@@ -112,8 +119,9 @@ def one_bins(raw: Any, at: Place) -> tuple[tuple[bytes | None, ...], ...]:
 
 def put_one_bins(value: Any, at: Place) -> bytes:
     """The only component's descriptors; this layout cannot say that there are several."""
-    if not len(value):
+    parts = components(value, at)
+    if not parts:
         return b""
-    if len(value) > 1 or not len(value[0]):
-        lossy(at, value, "a flat frame carries one component that is not empty")
-    return put_bins(value[0], at)
+    if len(parts) == 1 and (raw := put_bins(parts[0], at)):
+        return raw
+    lossy(at, value, "a flat frame carries one component that is not empty")

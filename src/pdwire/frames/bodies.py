@@ -7,8 +7,9 @@ required key and a key of the wrong type are named.
 
 from __future__ import annotations
 
+from math import isfinite
 from re import Match, Pattern
-from typing import Any, Final
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
@@ -28,8 +29,6 @@ __all__ = [
     "query_body",
     "query_key",
 ]
-
-_KINDS: Final[dict[str, type]] = {"int": int, "str": str, "bool": bool, "object": dict}
 
 
 def only(frames: Frames, layout: Layout) -> bytes:
@@ -95,6 +94,14 @@ def _required(body: dict[str, Any], key: str, at: Place) -> Any:
     return body[key]
 
 
+def _matches(value: Any, kind: str, at: Place) -> bool:
+    """Whether a JSON value is of a ``json:`` type; one that is nested too deeply is not."""
+    try:
+        return _fits(value, kind, at)
+    except RecursionError:
+        return False
+
+
 def _fits(value: Any, kind: str, at: Place) -> bool:
     """Whether a JSON value is of a ``json:`` type (``int``, ``str?``, ``int[]``, ``any``…)."""
     if kind.endswith("?"):
@@ -102,14 +109,39 @@ def _fits(value: Any, kind: str, at: Place) -> bool:
     if kind.endswith("[]"):
         return isinstance(value, list | tuple) and all(_fits(v, kind[:-2], at) for v in value)
     if kind.endswith("{}"):
-        return isinstance(value, dict) and all(_fits(v, kind[:-2], at) for v in value.values())
+        return isinstance(value, dict) and all(
+            _is_text(key) and _fits(inner, kind[:-2], at) for key, inner in value.items()
+        )
     if kind == "any":
-        return True
+        return _is_json(value)
+    if kind == "object":
+        return isinstance(value, dict) and _is_json(value)
     if kind == "int":
         return isinstance(value, int) and not isinstance(value, bool) and at.lo <= value <= at.hi
-    if kind == "str" and at.allowed:
-        return value in at.allowed
-    return isinstance(value, _KINDS[kind])
+    if kind == "str":
+        return _is_text(value) and (not at.allowed or value in at.allowed)
+    return isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    """Text that UTF-8 can carry, which lone surrogates are not."""
+    if not isinstance(value, str):
+        return False
+    try:
+        return value.isascii() or bool(value.encode("utf-8"))
+    except UnicodeEncodeError:
+        return False
+
+
+def _is_json(value: Any) -> bool:
+    """What JSON says as it is: no NaN, no numbers as keys, no bytes."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_json, value))
+    if isinstance(value, dict):
+        return all(_is_text(key) and _is_json(inner) for key, inner in value.items())
+    if isinstance(value, float):
+        return isfinite(value)
+    return value is None or isinstance(value, int) or _is_text(value)
 
 
 def json_key(body: dict[str, Any], key: str, kind: str, at: Place) -> Any:
@@ -119,7 +151,7 @@ def json_key(body: dict[str, Any], key: str, kind: str, at: Place) -> Any:
         FrameValueError: the key is missing or of another type, or out of range.
     """
     value = _required(body, key, at)
-    if not _fits(value, kind, at):
+    if not _matches(value, kind, at):
         refuse(at, value)
     return tuple(value) if isinstance(value, list) else value
 
@@ -130,14 +162,14 @@ def json_whole(body: dict[str, Any], kind: str, at: Place) -> Any:
     Raises:
         FrameValueError: a value is of another type, or out of range.
     """
-    if not _fits(body, kind, at):
+    if not _matches(body, kind, at):
         refuse(at, body)
     return body
 
 
 def put_json_key(value: Any, kind: str, at: Place) -> Any:
     """The value as JSON takes it."""
-    if not _fits(value, kind, at):
+    if not _matches(value, kind, at):
         lossy(at, value)
     return list(value) if isinstance(value, tuple) else value
 

@@ -6,7 +6,8 @@ the only time they are read, so decoding pays nothing for good messages.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, NoReturn, TypeAlias
 
 from pdwire.errors import (
@@ -20,7 +21,6 @@ from pdwire.errors import (
 )
 
 __all__ = [
-    "NOT_PLAIN",
     "Frames",
     "Layout",
     "Place",
@@ -37,9 +37,6 @@ __all__ = [
 
 Frames: TypeAlias = Sequence[Any]
 """Any sequence of bytes-like objects: ``bytes``, ``memoryview``, ``zmq.Frame``."""
-
-NOT_PLAIN: Final = (TypeError, ValueError, AttributeError, BufferError)
-"""What fast paths raise on frames that are not ``bytes``; :func:`plain` sorts it out."""
 
 
 class Layout:
@@ -126,13 +123,22 @@ def lossy(at: Place, value: object, hint: str = "") -> NoReturn:
     )
 
 
-def broken(layout: Layout, expected: str, came: str, field: str = "") -> InvariantError:
-    """The error of an invariant across frames; the caller raises it."""
-    return InvariantError(expected, came, message=layout.message, layout=layout.layout, field=field)
+def broken(layout: Layout, expected: str, came: str, field: str = "") -> NoReturn:
+    """Raise the :class:`InvariantError` of a rule across frames."""
+    raise InvariantError(expected, came, message=layout.message, layout=layout.layout, field=field)
 
 
-def wrong_count(layout: Layout, frames: Frames) -> WireError:
-    """The error of a frame count (guard not counted) that the layout does not allow."""
+def wrong_count(layout: Layout, frames: Frames) -> NoReturn:
+    """Raise the error of a frame count (guard not counted) that the layout does not allow.
+
+    Raises:
+        UnknownMessageError: the frames do not begin as this message does, so it is another one.
+        FrameCountError: the message is this one.
+    """
+    raise _counted(layout, frames)
+
+
+def _counted(layout: Layout, frames: Frames) -> WireError:
     guard = 0 if layout.guard is None else 1
     count = len(frames) - guard
     if guard and not (len(frames) and as_bytes(frames[0], layout) == layout.guard):
@@ -188,7 +194,7 @@ def const(frame: Any, value: bytes, at: Place) -> None:
     Raises:
         UnknownMessageError: the frame is something else, so this is another message.
     """
-    came = as_bytes(frame, at.layout)
+    came = as_bytes(frame, at)
     if came != value:
         raise UnknownMessageError(
             repr(value),
@@ -207,16 +213,16 @@ def fixed(frame: Any, value: bytes, at: Place) -> None:
     Raises:
         FrameValueError: the frame is something else.
     """
-    came = as_bytes(frame, at.layout)
+    came = as_bytes(frame, at)
     if came != value:
         refuse(at, came)
 
 
-def as_bytes(frame: Any, layout: Layout) -> bytes:
+def as_bytes(frame: Any, at: Place | Layout) -> bytes:
     """The frame's bytes, copied if it is not ``bytes`` (scalar frames only).
 
     Raises:
-        FrameValueError: it is not a bytes-like object.
+        FrameValueError: it is not a bytes-like object; the error names the place, if given.
     """
     if frame.__class__ is bytes:
         value: bytes = frame
@@ -224,12 +230,20 @@ def as_bytes(frame: Any, layout: Layout) -> bytes:
     try:
         return memoryview(frame).tobytes()
     except (TypeError, ValueError, BufferError):
-        raise FrameValueError(
-            "a bytes-like frame",
-            type(frame).__name__,
-            message=layout.message,
-            layout=layout.layout,
-        ) from None
+        raise _no_bytes(frame, at) from None
+
+
+def _no_bytes(frame: object, at: Place | Layout) -> FrameValueError:
+    place = at if isinstance(at, Place) else None
+    layout = at.layout if isinstance(at, Place) else at
+    return FrameValueError(
+        "a bytes-like frame",
+        type(frame).__name__,
+        message=layout.message,
+        layout=layout.layout,
+        frame=None if place is None else place.position,
+        field="" if place is None else place.field,
+    )
 
 
 def plain(frames: Any, layout: Layout) -> list[bytes]:
@@ -239,11 +253,8 @@ def plain(frames: Any, layout: Layout) -> list[bytes]:
         FrameValueError: a frame is not bytes-like, or ``frames`` is no sequence of them.
         RuntimeError: the frames were ``bytes`` already, so the codec itself is at fault.
     """
-    try:
-        listed = list(frames)
-    except TypeError:
-        listed = [frames]
-    if isinstance(frames, bytes | bytearray | memoryview | str) or listed == [frames]:
+    listed = None if isinstance(frames, _ONE_VALUE) else _listed(frames)
+    if listed is None:
         raise FrameValueError(
             "a sequence of frames",
             shorten(frames),
@@ -252,4 +263,17 @@ def plain(frames: Any, layout: Layout) -> list[bytes]:
         )
     if isinstance(frames, list | tuple) and all(f.__class__ is bytes for f in frames):
         raise RuntimeError(f"codec of {layout.message} {layout.layout} failed on plain frames")
-    return [as_bytes(frame, layout) for frame in listed]
+    guard = 0 if layout.guard is None else 1
+    return [as_bytes(frame, Place(layout, n - guard, "", "")) for n, frame in enumerate(listed)]
+
+
+_ONE_VALUE: Final = (bytes, bytearray, memoryview, str, Mapping, AbstractSet)
+"""What could be iterated over and is all the same no sequence of frames."""
+
+
+def _listed(frames: Any) -> list[Any] | None:
+    """The frames as a list; ``None`` where they cannot be listed."""
+    try:
+        return list(frames)
+    except Exception:  # noqa: BLE001  # a single zmq.Frame raises an error of its own
+        return None

@@ -7,7 +7,7 @@ table; it holds canonical spellings alone, so a hit needs no further check.
 
 from __future__ import annotations
 
-from operator import index
+from numbers import Integral
 from typing import Any, Final
 
 from pdwire.frames.place import Place, as_bytes, lossy, refuse
@@ -17,6 +17,7 @@ __all__ = [
     "SMALL_LIMIT",
     "dec",
     "flag",
+    "means",
     "put_dec",
     "put_flag",
     "put_u32",
@@ -38,7 +39,7 @@ def dec(raw: Any, at: Place) -> int:
         value = int(raw)
         if at.lo <= value <= at.hi and (raw[0] != 48 or len(raw) == 1):
             return value
-    return _odd_dec(as_bytes(raw, at.layout), at)
+    return _odd_dec(as_bytes(raw, at), at)
 
 
 def _odd_dec(raw: bytes, at: Place) -> int:
@@ -65,15 +66,25 @@ def put_dec(value: Any, at: Place) -> bytes:
 
 
 def _whole(value: Any, at: Place) -> int:
-    try:
-        return index(value)
-    except TypeError:
-        lossy(at, value, "not an integer")
+    """Any whole number, numpy's included; an array of one is no number."""
+    if isinstance(value, Integral):
+        return int(value)
+    lossy(at, value, "not an integer")
+
+
+def means(value: Any, lack: int | str) -> bool:
+    """Whether a value is exactly what a frame without bytes, or no frame, means.
+
+    A float that happens to be equal is not, and neither is an array of one.
+    """
+    if value.__class__ is lack.__class__:
+        return bool(value == lack)
+    return isinstance(value, Integral) and value == lack
 
 
 def flag(raw: Any, at: Place) -> bool:
     """``0`` or ``1``."""
-    came = as_bytes(raw, at.layout)
+    came = as_bytes(raw, at)
     if came == b"1":
         return True
     if came == b"0":
@@ -91,7 +102,7 @@ def put_flag(value: Any, at: Place) -> bytes:
 
 
 def _fixed(raw: Any, at: Place, width: int, order: str) -> int:
-    came = as_bytes(raw, at.layout)
+    came = as_bytes(raw, at)
     if len(came) != width:
         refuse(at, came, f"{width} bytes wide")
     value = int.from_bytes(came, "little" if order == "<" else "big")
@@ -116,10 +127,10 @@ def u32be(raw: Any, at: Place) -> int:
 
 
 def _put_fixed(value: Any, at: Place, width: int, order: str) -> bytes:
-    value = _whole(value, at)
-    if not at.lo <= value <= at.hi:
+    whole = _whole(value, at)
+    if not at.lo <= whole <= at.hi:
         lossy(at, value)
-    return value.to_bytes(width, "little" if order == "<" else "big")  # type: ignore[no-any-return]  # index() gave an int
+    return whole.to_bytes(width, "little" if order == "<" else "big")
 
 
 def put_u32(value: Any, at: Place) -> bytes:

@@ -78,7 +78,7 @@ def _known_hostport(raw: bytes) -> str:
 def host(raw: Any, at: Place) -> str:
     """A host without a port."""
     if raw.__class__ is not bytes:
-        raw = as_bytes(raw, at.layout)
+        raw = as_bytes(raw, at)
     try:
         if len(raw) <= _LONGEST:
             return _known_host(raw)
@@ -90,7 +90,7 @@ def host(raw: Any, at: Place) -> str:
 def hostport(raw: Any, at: Place) -> str:
     """``host:port``."""
     if raw.__class__ is not bytes:
-        raw = as_bytes(raw, at.layout)
+        raw = as_bytes(raw, at)
     try:
         if len(raw) <= _LONGEST:
             return _known_hostport(raw)
@@ -109,7 +109,7 @@ def _known_word(raw: bytes) -> str:
 def text(raw: Any, at: Place) -> str:
     """Printable ASCII without blanks, not empty."""
     if raw.__class__ is not bytes:
-        raw = as_bytes(raw, at.layout)
+        raw = as_bytes(raw, at)
     try:
         value = _known_word(raw) if len(raw) <= _LONGEST else _long_word(raw)
     except ValueError:
@@ -127,7 +127,7 @@ def _long_word(raw: bytes) -> str:
 
 def utf8(raw: Any, at: Place) -> str:
     """Valid UTF-8, not empty."""
-    came = as_bytes(raw, at.layout)
+    came = as_bytes(raw, at)
     try:
         value = str(came, "utf-8")
     except UnicodeDecodeError:
@@ -139,12 +139,12 @@ def utf8(raw: Any, at: Place) -> str:
 
 def opaque(raw: Any, at: Place) -> bytes:
     """Bytes that this protocol does not look into."""
-    return raw if raw.__class__ is bytes else as_bytes(raw, at.layout)
+    return raw if raw.__class__ is bytes else as_bytes(raw, at)
 
 
 def names(raw: Any, at: Place) -> tuple[str, ...]:
     """A comma list of the field's words."""
-    came = as_bytes(raw, at.layout)
+    came = as_bytes(raw, at)
     words = tuple(came.decode("latin-1").split(",")) if came else ()
     for word in words:
         if word not in at.allowed:
@@ -196,13 +196,19 @@ def put_utf8(value: Any, at: Place) -> bytes:
 
 def put_opaque(value: Any, at: Place) -> bytes:
     """The bytes themselves."""
-    if not isinstance(value, bytes | bytearray | memoryview):
-        lossy(at, value, "not bytes")
-    return bytes(value)
+    if isinstance(value, bytes | bytearray) or _is_octets(value):
+        return bytes(value)
+    lossy(at, value, "not bytes")
+
+
+def _is_octets(value: Any) -> bool:
+    """A view whose elements are bytes, so that its length is a number of bytes."""
+    return isinstance(value, memoryview) and value.ndim == 1 and value.itemsize == 1
 
 
 def put_names(value: Any, at: Place) -> bytes:
     """A comma list of the field's words."""
-    if isinstance(value, str) or not all(word in at.allowed for word in value):
+    listed = isinstance(value, tuple | list)
+    if not listed or not all(isinstance(word, str) and word in at.allowed for word in value):
         lossy(at, value)
     return ",".join(value).encode("ascii")

@@ -7,18 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdwire.codec import seal
-from pdwire.frames import (
-    NOT_PLAIN,
-    Frames,
-    Layout,
-    Place,
-    json_body,
-    json_key,
-    plain,
-    put_json,
-    put_json_key,
-)
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
+from pdwire.frames import Frames, Layout, Place, json_body, json_key, plain, put_json, put_json_key
 from pdwire.wire.bootstrap.query_dp_ranks.message import COUNTS, Draft, QueryDpRanks
 
 __all__ = ["decode", "encode"]
@@ -43,14 +34,22 @@ def decode(frames: Frames) -> QueryDpRanks:
         body = json_body(frames, _L)
         m = Draft()
         m.bootstrap_rooms = json_key(body, "bootstrap_rooms", "int[]", _BOOTSTRAP_ROOMS)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, QueryDpRanks)
 
 
 def encode(message: QueryDpRanks) -> list[bytes]:
     """A QueryDpRanks to a body of layout r1."""
-    body: dict[str, Any] = {
-        "bootstrap_rooms": put_json_key(message.bootstrap_rooms, "int[]", _BOOTSTRAP_ROOMS),
-    }
-    return put_json(body)
+    try:
+        body: dict[str, Any] = {
+            "bootstrap_rooms": put_json_key(message.bootstrap_rooms, "int[]", _BOOTSTRAP_ROOMS),
+        }
+        frames = put_json(body)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, QueryDpRanks, _L, fault)
+    return frames

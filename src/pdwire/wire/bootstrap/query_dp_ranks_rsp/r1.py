@@ -5,9 +5,9 @@ GENERATED from protocol/bootstrap/query_dp_ranks_rsp.toml by `pdwire generate`. 
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     Frames,
     Layout,
     Place,
@@ -34,11 +34,19 @@ def decode(frames: Frames) -> QueryDpRanksRsp:
         body = json_body(frames, _L)
         m = Draft()
         m.dp_ranks = json_whole(body, "int{}", _DP_RANKS)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, QueryDpRanksRsp)
 
 
 def encode(message: QueryDpRanksRsp) -> list[bytes]:
     """A QueryDpRanksRsp to a body of layout r1."""
-    return put_json(put_json_key(message.dp_ranks, "int{}", _DP_RANKS))
+    try:
+        frames = put_json(put_json_key(message.dp_ranks, "int{}", _DP_RANKS))
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, QueryDpRanksRsp, _L, fault)
+    return frames

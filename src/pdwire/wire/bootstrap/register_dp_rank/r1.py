@@ -7,18 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdwire.codec import seal
-from pdwire.frames import (
-    NOT_PLAIN,
-    Frames,
-    Layout,
-    Place,
-    json_body,
-    json_key,
-    plain,
-    put_json,
-    put_json_key,
-)
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
+from pdwire.frames import Frames, Layout, Place, json_body, json_key, plain, put_json, put_json_key
 from pdwire.wire.bootstrap.register_dp_rank.message import COUNTS, Draft, RegisterDpRank
 
 __all__ = ["decode", "encode"]
@@ -45,15 +36,23 @@ def decode(frames: Frames) -> RegisterDpRank:
         m = Draft()
         m.bootstrap_room = json_key(body, "bootstrap_room", "int", _BOOTSTRAP_ROOM)
         m.dp_rank = json_key(body, "dp_rank", "int", _DP_RANK)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, RegisterDpRank)
 
 
 def encode(message: RegisterDpRank) -> list[bytes]:
     """A RegisterDpRank to a body of layout r1."""
-    body: dict[str, Any] = {
-        "bootstrap_room": put_json_key(message.bootstrap_room, "int", _BOOTSTRAP_ROOM),
-        "dp_rank": put_json_key(message.dp_rank, "int", _DP_RANK),
-    }
-    return put_json(body)
+    try:
+        body: dict[str, Any] = {
+            "bootstrap_room": put_json_key(message.bootstrap_room, "int", _BOOTSTRAP_ROOM),
+            "dp_rank": put_json_key(message.dp_rank, "int", _DP_RANK),
+        }
+        frames = put_json(body)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, RegisterDpRank, _L, fault)
+    return frames

@@ -8,14 +8,15 @@ GENERATED from protocol/bootstrap/route_get.toml by `pdwire generate`. Do not ed
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     Frames,
     Layout,
     Place,
     dec,
     lossy,
+    means,
     plain,
     put_dec,
     put_query,
@@ -82,23 +83,33 @@ def decode(frames: Frames) -> RouteGet:
         m.target_pp_rank = dec(query_key(body, "target_pp_rank", _TARGET_PP_RANK), _TARGET_PP_RANK)
         m.prefill_cp_rank = 0
         m.asks_server_info = m.prefill_dp_rank < 0 and m.target_tp_rank < 0 and m.target_pp_rank < 0
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, RouteGet)
 
 
 def encode(message: RouteGet) -> list[bytes]:
     """A RouteGet to a body of layout r1."""
-    if message.prefill_cp_rank != 0:
-        lossy(_NO_PREFILL_CP_RANK, message.prefill_cp_rank)
-    derived = (
-        message.prefill_dp_rank < 0 and message.target_tp_rank < 0 and message.target_pp_rank < 0
-    )
-    if message.asks_server_info is not derived:
-        lossy(_NO_ASKS_SERVER_INFO, message.asks_server_info)
-    body: dict[str, bytes] = {
-        "engine_rank": put_dec(message.target_tp_rank, _TARGET_TP_RANK),
-        "target_dp_group": put_dec(message.prefill_dp_rank, _PREFILL_DP_RANK),
-        "target_pp_rank": put_dec(message.target_pp_rank, _TARGET_PP_RANK),
-    }
-    return put_query(body)
+    try:
+        body: dict[str, bytes] = {
+            "engine_rank": put_dec(message.target_tp_rank, _TARGET_TP_RANK),
+            "target_dp_group": put_dec(message.prefill_dp_rank, _PREFILL_DP_RANK),
+            "target_pp_rank": put_dec(message.target_pp_rank, _TARGET_PP_RANK),
+        }
+        frames = put_query(body)
+        if not means(message.prefill_cp_rank, 0):
+            lossy(_NO_PREFILL_CP_RANK, message.prefill_cp_rank)
+        derived = (
+            message.prefill_dp_rank < 0
+            and message.target_tp_rank < 0
+            and message.target_pp_rank < 0
+        )
+        if message.asks_server_info is not derived:
+            lossy(_NO_ASKS_SERVER_INFO, message.asks_server_info)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, RouteGet, _L, fault)
+    return frames

@@ -5,9 +5,9 @@ GENERATED from protocol/bootstrap/route_get.toml by `pdwire generate`. Do not ed
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     Frames,
     Layout,
     Place,
@@ -81,25 +81,33 @@ def decode(frames: Frames) -> RouteGet:
             and m.target_tp_rank < 0
             and m.target_pp_rank < 0
         )
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, RouteGet)
 
 
 def encode(message: RouteGet) -> list[bytes]:
     """A RouteGet to a body of layout r2."""
-    derived = (
-        message.prefill_dp_rank < 0
-        and message.prefill_cp_rank < 0
-        and message.target_tp_rank < 0
-        and message.target_pp_rank < 0
-    )
-    if message.asks_server_info is not derived:
-        lossy(_NO_ASKS_SERVER_INFO, message.asks_server_info)
-    body: dict[str, bytes] = {
-        "prefill_dp_rank": put_dec(message.prefill_dp_rank, _PREFILL_DP_RANK),
-        "prefill_cp_rank": put_dec(message.prefill_cp_rank, _PREFILL_CP_RANK),
-        "target_tp_rank": put_dec(message.target_tp_rank, _TARGET_TP_RANK),
-        "target_pp_rank": put_dec(message.target_pp_rank, _TARGET_PP_RANK),
-    }
-    return put_query(body)
+    try:
+        body: dict[str, bytes] = {
+            "prefill_dp_rank": put_dec(message.prefill_dp_rank, _PREFILL_DP_RANK),
+            "prefill_cp_rank": put_dec(message.prefill_cp_rank, _PREFILL_CP_RANK),
+            "target_tp_rank": put_dec(message.target_tp_rank, _TARGET_TP_RANK),
+            "target_pp_rank": put_dec(message.target_pp_rank, _TARGET_PP_RANK),
+        }
+        frames = put_query(body)
+        derived = (
+            message.prefill_dp_rank < 0
+            and message.prefill_cp_rank < 0
+            and message.target_tp_rank < 0
+            and message.target_pp_rank < 0
+        )
+        if message.asks_server_info is not derived:
+            lossy(_NO_ASKS_SERVER_INFO, message.asks_server_info)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, RouteGet, _L, fault)
+    return frames

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     Frames,
     Layout,
     Place,
     json_body,
     json_key,
     lossy,
+    means,
     plain,
     put_json,
     put_json_key,
@@ -116,49 +117,57 @@ def decode(frames: Frames) -> RoutePut:
         m.decode_allocation_policy = "early"
         m.kv_layout = None
         m.enable_kv_cache_sharding = False
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, RoutePut)
 
 
 def encode(message: RoutePut) -> list[bytes]:
     """A RoutePut to a body of layout r4."""
-    if message.role != "Prefill":
-        lossy(_NO_ROLE, message.role)
-    if message.dsv41_spec_layout is not None:
-        lossy(_NO_DSV41_SPEC_LAYOUT, message.dsv41_spec_layout)
-    if message.decode_allocation_policy != "early":
-        lossy(_NO_DECODE_ALLOCATION_POLICY, message.decode_allocation_policy)
-    if message.kv_layout is not None:
-        lossy(_NO_KV_LAYOUT, message.kv_layout)
-    if message.enable_kv_cache_sharding is not False:
-        lossy(_NO_ENABLE_KV_CACHE_SHARDING, message.enable_kv_cache_sharding)
-    body: dict[str, Any] = {
-        "attn_tp_size": put_json_key(message.attn_tp_size, "int", _ATTN_TP_SIZE),
-        "attn_tp_rank": put_json_key(message.attn_tp_rank, "int", _ATTN_TP_RANK),
-        "attn_cp_size": put_json_key(message.attn_cp_size, "int", _ATTN_CP_SIZE),
-        "attn_cp_rank": put_json_key(message.attn_cp_rank, "int", _ATTN_CP_RANK),
-        "attn_dp_size": put_json_key(message.attn_dp_size, "int", _ATTN_DP_SIZE),
-        "attn_dp_rank": put_json_key(message.attn_dp_rank, "int", _ATTN_DP_RANK),
-        "pp_size": put_json_key(message.pp_size, "int", _PP_SIZE),
-        "pp_rank": put_json_key(message.pp_rank, "int", _PP_RANK),
-        "system_dp_size": put_json_key(message.system_dp_size, "int", _SYSTEM_DP_SIZE),
-        "system_dp_rank": put_json_key(message.system_dp_rank, "int", _SYSTEM_DP_RANK),
-        "rank_ip": put_json_key(message.rank_ip, "str", _RANK_IP),
-        "rank_port": put_json_key(message.rank_port, "int", _RANK_PORT),
-        "page_size": put_json_key(message.page_size, "int", _PAGE_SIZE),
-        "kv_cache_dtype": put_json_key(message.kv_cache_dtype, "str?", _KV_CACHE_DTYPE),
-    }
-    if message.load_balance_method != "follow_bootstrap_room":
-        body["load_balance_method"] = put_json_key(
-            message.load_balance_method, "str", _LOAD_BALANCE_METHOD
-        )
-    if message.enable_dsa_cache_layer_split is not False:
-        body["enable_dsa_cache_layer_split"] = put_json_key(
-            message.enable_dsa_cache_layer_split, "bool", _ENABLE_DSA_CACHE_LAYER_SPLIT
-        )
-    if message.prefill_http_port is not None:
-        body["prefill_http_port"] = put_json_key(
-            message.prefill_http_port, "int?", _PREFILL_HTTP_PORT
-        )
-    return put_json(body)
+    try:
+        body: dict[str, Any] = {
+            "attn_tp_size": put_json_key(message.attn_tp_size, "int", _ATTN_TP_SIZE),
+            "attn_tp_rank": put_json_key(message.attn_tp_rank, "int", _ATTN_TP_RANK),
+            "attn_cp_size": put_json_key(message.attn_cp_size, "int", _ATTN_CP_SIZE),
+            "attn_cp_rank": put_json_key(message.attn_cp_rank, "int", _ATTN_CP_RANK),
+            "attn_dp_size": put_json_key(message.attn_dp_size, "int", _ATTN_DP_SIZE),
+            "attn_dp_rank": put_json_key(message.attn_dp_rank, "int", _ATTN_DP_RANK),
+            "pp_size": put_json_key(message.pp_size, "int", _PP_SIZE),
+            "pp_rank": put_json_key(message.pp_rank, "int", _PP_RANK),
+            "system_dp_size": put_json_key(message.system_dp_size, "int", _SYSTEM_DP_SIZE),
+            "system_dp_rank": put_json_key(message.system_dp_rank, "int", _SYSTEM_DP_RANK),
+            "rank_ip": put_json_key(message.rank_ip, "str", _RANK_IP),
+            "rank_port": put_json_key(message.rank_port, "int", _RANK_PORT),
+            "page_size": put_json_key(message.page_size, "int", _PAGE_SIZE),
+            "kv_cache_dtype": put_json_key(message.kv_cache_dtype, "str?", _KV_CACHE_DTYPE),
+        }
+        if not means(message.load_balance_method, "follow_bootstrap_room"):
+            body["load_balance_method"] = put_json_key(
+                message.load_balance_method, "str", _LOAD_BALANCE_METHOD
+            )
+        if message.enable_dsa_cache_layer_split is not False:
+            body["enable_dsa_cache_layer_split"] = put_json_key(
+                message.enable_dsa_cache_layer_split, "bool", _ENABLE_DSA_CACHE_LAYER_SPLIT
+            )
+        if message.prefill_http_port is not None:
+            body["prefill_http_port"] = put_json_key(
+                message.prefill_http_port, "int?", _PREFILL_HTTP_PORT
+            )
+        frames = put_json(body)
+        if not means(message.role, "Prefill"):
+            lossy(_NO_ROLE, message.role)
+        if message.dsv41_spec_layout is not None:
+            lossy(_NO_DSV41_SPEC_LAYOUT, message.dsv41_spec_layout)
+        if not means(message.decode_allocation_policy, "early"):
+            lossy(_NO_DECODE_ALLOCATION_POLICY, message.decode_allocation_policy)
+        if message.kv_layout is not None:
+            lossy(_NO_KV_LAYOUT, message.kv_layout)
+        if message.enable_kv_cache_sharding is not False:
+            lossy(_NO_ENABLE_KV_CACHE_SHARDING, message.enable_kv_cache_sharding)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, RoutePut, _L, fault)
+    return frames

@@ -10,18 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdwire.codec import seal
-from pdwire.frames import (
-    NOT_PLAIN,
-    Frames,
-    Layout,
-    Place,
-    json_body,
-    json_key,
-    plain,
-    put_json,
-    put_json_key,
-)
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
+from pdwire.frames import Frames, Layout, Place, json_body, json_key, plain, put_json, put_json_key
 from pdwire.wire.bootstrap.route_rank_info.message import COUNTS, Draft, RouteRankInfo
 
 __all__ = ["decode", "encode"]
@@ -47,15 +38,23 @@ def decode(frames: Frames) -> RouteRankInfo:
         m = Draft()
         m.rank_ip = json_key(body, "rank_ip", "str", _RANK_IP)
         m.rank_port = json_key(body, "rank_port", "int", _RANK_PORT)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, RouteRankInfo)
 
 
 def encode(message: RouteRankInfo) -> list[bytes]:
     """A RouteRankInfo to a body of layout r1."""
-    body: dict[str, Any] = {
-        "rank_ip": put_json_key(message.rank_ip, "str", _RANK_IP),
-        "rank_port": put_json_key(message.rank_port, "int", _RANK_PORT),
-    }
-    return put_json(body)
+    try:
+        body: dict[str, Any] = {
+            "rank_ip": put_json_key(message.rank_ip, "str", _RANK_IP),
+            "rank_port": put_json_key(message.rank_port, "int", _RANK_PORT),
+        }
+        frames = put_json(body)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, RouteRankInfo, _L, fault)
+    return frames

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     Frames,
     Layout,
     Place,
     json_body,
     json_key,
     lossy,
+    means,
     plain,
     put_json,
     put_json_key,
@@ -111,36 +112,44 @@ def decode(frames: Frames) -> RouteServerInfo:
         m.decode_allocation_policy = "early"
         m.enable_kv_cache_sharding = False
         m.prefill_http_port = None
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, RouteServerInfo)
 
 
 def encode(message: RouteServerInfo) -> list[bytes]:
     """A RouteServerInfo to a body of layout r1."""
-    if message.attn_cp_size != 1:
-        lossy(_NO_ATTN_CP_SIZE, message.attn_cp_size)
-    if message.page_size is not None:
-        lossy(_NO_PAGE_SIZE, message.page_size)
-    if message.kv_cache_dtype is not None:
-        lossy(_NO_KV_CACHE_DTYPE, message.kv_cache_dtype)
-    if message.follow_bootstrap_room is not True:
-        lossy(_NO_FOLLOW_BOOTSTRAP_ROOM, message.follow_bootstrap_room)
-    if message.enable_dsa_cache_layer_split is not False:
-        lossy(_NO_ENABLE_DSA_CACHE_LAYER_SPLIT, message.enable_dsa_cache_layer_split)
-    if message.dsv41_spec_layout is not None:
-        lossy(_NO_DSV41_SPEC_LAYOUT, message.dsv41_spec_layout)
-    if message.kv_layout is not None:
-        lossy(_NO_KV_LAYOUT, message.kv_layout)
-    if message.decode_allocation_policy != "early":
-        lossy(_NO_DECODE_ALLOCATION_POLICY, message.decode_allocation_policy)
-    if message.enable_kv_cache_sharding is not False:
-        lossy(_NO_ENABLE_KV_CACHE_SHARDING, message.enable_kv_cache_sharding)
-    if message.prefill_http_port is not None:
-        lossy(_NO_PREFILL_HTTP_PORT, message.prefill_http_port)
-    body: dict[str, Any] = {
-        "prefill_attn_tp_size": put_json_key(message.attn_tp_size, "int", _ATTN_TP_SIZE),
-        "prefill_dp_size": put_json_key(message.dp_size, "int", _DP_SIZE),
-        "prefill_pp_size": put_json_key(message.pp_size, "int", _PP_SIZE),
-    }
-    return put_json(body)
+    try:
+        body: dict[str, Any] = {
+            "prefill_attn_tp_size": put_json_key(message.attn_tp_size, "int", _ATTN_TP_SIZE),
+            "prefill_dp_size": put_json_key(message.dp_size, "int", _DP_SIZE),
+            "prefill_pp_size": put_json_key(message.pp_size, "int", _PP_SIZE),
+        }
+        frames = put_json(body)
+        if not means(message.attn_cp_size, 1):
+            lossy(_NO_ATTN_CP_SIZE, message.attn_cp_size)
+        if message.page_size is not None:
+            lossy(_NO_PAGE_SIZE, message.page_size)
+        if message.kv_cache_dtype is not None:
+            lossy(_NO_KV_CACHE_DTYPE, message.kv_cache_dtype)
+        if message.follow_bootstrap_room is not True:
+            lossy(_NO_FOLLOW_BOOTSTRAP_ROOM, message.follow_bootstrap_room)
+        if message.enable_dsa_cache_layer_split is not False:
+            lossy(_NO_ENABLE_DSA_CACHE_LAYER_SPLIT, message.enable_dsa_cache_layer_split)
+        if message.dsv41_spec_layout is not None:
+            lossy(_NO_DSV41_SPEC_LAYOUT, message.dsv41_spec_layout)
+        if message.kv_layout is not None:
+            lossy(_NO_KV_LAYOUT, message.kv_layout)
+        if not means(message.decode_allocation_policy, "early"):
+            lossy(_NO_DECODE_ALLOCATION_POLICY, message.decode_allocation_policy)
+        if message.enable_kv_cache_sharding is not False:
+            lossy(_NO_ENABLE_KV_CACHE_SHARDING, message.enable_kv_cache_sharding)
+        if message.prefill_http_port is not None:
+            lossy(_NO_PREFILL_HTTP_PORT, message.prefill_http_port)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, RouteServerInfo, _L, fault)
+    return frames

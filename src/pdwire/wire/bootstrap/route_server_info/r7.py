@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     Frames,
     Layout,
     Place,
     json_body,
     json_key,
+    means,
     plain,
     put_json,
     put_json_key,
@@ -85,44 +86,52 @@ def decode(frames: Frames) -> RouteServerInfo:
             if "prefill_http_port" in body
             else None
         )
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, RouteServerInfo)
 
 
 def encode(message: RouteServerInfo) -> list[bytes]:
     """A RouteServerInfo to a body of layout r7."""
-    body: dict[str, Any] = {
-        "attn_tp_size": put_json_key(message.attn_tp_size, "int", _ATTN_TP_SIZE),
-        "attn_cp_size": put_json_key(message.attn_cp_size, "int", _ATTN_CP_SIZE),
-        "dp_size": put_json_key(message.dp_size, "int", _DP_SIZE),
-        "pp_size": put_json_key(message.pp_size, "int", _PP_SIZE),
-        "page_size": put_json_key(message.page_size, "int", _PAGE_SIZE),
-        "kv_cache_dtype": put_json_key(message.kv_cache_dtype, "str?", _KV_CACHE_DTYPE),
-        "follow_bootstrap_room": put_json_key(
-            message.follow_bootstrap_room, "bool", _FOLLOW_BOOTSTRAP_ROOM
-        ),
-    }
-    if message.enable_dsa_cache_layer_split is not False:
-        body["enable_dsa_cache_layer_split"] = put_json_key(
-            message.enable_dsa_cache_layer_split, "bool", _ENABLE_DSA_CACHE_LAYER_SPLIT
-        )
-    if message.dsv41_spec_layout is not None:
-        body["dsv41_spec_layout"] = put_json_key(
-            message.dsv41_spec_layout, "object?", _DSV41_SPEC_LAYOUT
-        )
-    if message.kv_layout is not None:
-        body["kv_layout"] = put_json_key(message.kv_layout, "str?", _KV_LAYOUT)
-    if message.decode_allocation_policy != "early":
-        body["decode_allocation_policy"] = put_json_key(
-            message.decode_allocation_policy, "str", _DECODE_ALLOCATION_POLICY
-        )
-    if message.enable_kv_cache_sharding is not False:
-        body["enable_kv_cache_sharding"] = put_json_key(
-            message.enable_kv_cache_sharding, "bool", _ENABLE_KV_CACHE_SHARDING
-        )
-    if message.prefill_http_port is not None:
-        body["prefill_http_port"] = put_json_key(
-            message.prefill_http_port, "int?", _PREFILL_HTTP_PORT
-        )
-    return put_json(body)
+    try:
+        body: dict[str, Any] = {
+            "attn_tp_size": put_json_key(message.attn_tp_size, "int", _ATTN_TP_SIZE),
+            "attn_cp_size": put_json_key(message.attn_cp_size, "int", _ATTN_CP_SIZE),
+            "dp_size": put_json_key(message.dp_size, "int", _DP_SIZE),
+            "pp_size": put_json_key(message.pp_size, "int", _PP_SIZE),
+            "page_size": put_json_key(message.page_size, "int", _PAGE_SIZE),
+            "kv_cache_dtype": put_json_key(message.kv_cache_dtype, "str?", _KV_CACHE_DTYPE),
+            "follow_bootstrap_room": put_json_key(
+                message.follow_bootstrap_room, "bool", _FOLLOW_BOOTSTRAP_ROOM
+            ),
+        }
+        if message.enable_dsa_cache_layer_split is not False:
+            body["enable_dsa_cache_layer_split"] = put_json_key(
+                message.enable_dsa_cache_layer_split, "bool", _ENABLE_DSA_CACHE_LAYER_SPLIT
+            )
+        if message.dsv41_spec_layout is not None:
+            body["dsv41_spec_layout"] = put_json_key(
+                message.dsv41_spec_layout, "object?", _DSV41_SPEC_LAYOUT
+            )
+        if message.kv_layout is not None:
+            body["kv_layout"] = put_json_key(message.kv_layout, "str?", _KV_LAYOUT)
+        if not means(message.decode_allocation_policy, "early"):
+            body["decode_allocation_policy"] = put_json_key(
+                message.decode_allocation_policy, "str", _DECODE_ALLOCATION_POLICY
+            )
+        if message.enable_kv_cache_sharding is not False:
+            body["enable_kv_cache_sharding"] = put_json_key(
+                message.enable_kv_cache_sharding, "bool", _ENABLE_KV_CACHE_SHARDING
+            )
+        if message.prefill_http_port is not None:
+            body["prefill_http_port"] = put_json_key(
+                message.prefill_http_port, "int?", _PREFILL_HTTP_PORT
+            )
+        frames = put_json(body)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, RouteServerInfo, _L, fault)
+    return frames

@@ -5,9 +5,9 @@ GENERATED from protocol/common/abort.toml by `pdwire generate`. Do not edit.
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -43,10 +43,10 @@ def _check(m: AbortNotification) -> None:
     """Raise InvariantError where fields contradict each other."""
     if m.decode_ip and m.decode_port is None:
         came = f"decode_ip {m.decode_ip}, decode_port {m.decode_port}"
-        raise broken(_L, "decode_port where there is decode_ip", came, "decode_port")
+        broken(_L, "decode_port where there is decode_ip", came, "decode_port")
     if m.decode_port is not None and not m.decode_ip:
         came = f"decode_port {m.decode_port}, decode_ip {m.decode_ip}"
-        raise broken(_L, "decode_ip where there is decode_port", came, "decode_ip")
+        broken(_L, "decode_ip where there is decode_port", came, "decode_ip")
 
 
 def decode(frames: Frames) -> AbortNotification:
@@ -56,7 +56,7 @@ def decode(frames: Frames) -> AbortNotification:
     """
     try:
         if len(frames) != 4:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1, f2, f3 = frames
         m = Draft()
         if f0 != b"ABORT":
@@ -67,19 +67,27 @@ def decode(frames: Frames) -> AbortNotification:
         m.generation = None
         done = seal(m, AbortNotification)
         _check(done)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return done
 
 
 def encode(message: AbortNotification) -> list[bytes]:
     """A AbortNotification to frames of layout r1."""
-    _check(message)
-    if message.generation is not None:
-        lossy(_NO_GENERATION, message.generation)
-    return [
-        b"ABORT",
-        put_dec(message.room, _F1),
-        put_host(message.decode_ip, _F2),
-        put_dec(message.decode_port, _F3),
-    ]
+    try:
+        frames = [
+            b"ABORT",
+            put_dec(message.room, _F1),
+            put_host(message.decode_ip, _F2),
+            put_dec(message.decode_port, _F3),
+        ]
+        if message.generation is not None:
+            lossy(_NO_GENERATION, message.generation)
+        _check(message)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, AbortNotification, _L, fault)
+    return frames

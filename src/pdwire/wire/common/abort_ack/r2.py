@@ -5,9 +5,9 @@ GENERATED from protocol/common/abort_ack.toml by `pdwire generate`. Do not edit.
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -43,7 +43,7 @@ def decode(frames: Frames) -> AbortAck:
     try:
         n = len(frames)
         if n not in {2, 3}:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1 = frames[:2]
         m = Draft()
         if f0 != b"ABORT_ACK":
@@ -55,16 +55,23 @@ def decode(frames: Frames) -> AbortAck:
         else:
             m.prefill_rank = None
         m.generation = None
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, AbortAck)
 
 
 def encode(message: AbortAck) -> list[bytes]:
     """A AbortAck to frames of layout r2."""
-    if message.generation is not None:
-        lossy(_NO_GENERATION, message.generation)
-    frames = [b"ABORT_ACK", put_dec(message.room, _F1)]
-    if message.prefill_rank is not None:
-        frames += [put_dec(message.prefill_rank, _F2)]
+    try:
+        frames = [b"ABORT_ACK", put_dec(message.room, _F1)]
+        if message.prefill_rank is not None:
+            frames += [put_dec(message.prefill_rank, _F2)]
+        if message.generation is not None:
+            lossy(_NO_GENERATION, message.generation)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, AbortAck, _L, fault)
     return frames

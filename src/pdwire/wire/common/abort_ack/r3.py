@@ -5,9 +5,9 @@ GENERATED from protocol/common/abort_ack.toml by `pdwire generate`. Do not edit.
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -42,7 +42,7 @@ def decode(frames: Frames) -> AbortAck:
     """
     try:
         if len(frames) != 3:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1, f2 = frames
         m = Draft()
         if f0 != b"ABORT_ACK":
@@ -50,13 +50,21 @@ def decode(frames: Frames) -> AbortAck:
         m.room = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
         m.prefill_rank = SMALL[f2] if f2 in SMALL else dec(f2, _F2)
         m.generation = None
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, AbortAck)
 
 
 def encode(message: AbortAck) -> list[bytes]:
     """A AbortAck to frames of layout r3."""
-    if message.generation is not None:
-        lossy(_NO_GENERATION, message.generation)
-    return [b"ABORT_ACK", put_dec(message.room, _F1), put_dec(message.prefill_rank, _F2)]
+    try:
+        frames = [b"ABORT_ACK", put_dec(message.room, _F1), put_dec(message.prefill_rank, _F2)]
+        if message.generation is not None:
+            lossy(_NO_GENERATION, message.generation)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, AbortAck, _L, fault)
+    return frames

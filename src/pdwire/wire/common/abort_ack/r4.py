@@ -5,9 +5,9 @@ GENERATED from protocol/common/abort_ack.toml by `pdwire generate`. Do not edit.
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -49,7 +49,7 @@ def _check(m: AbortAck) -> None:
     """Raise InvariantError where fields contradict each other."""
     if m.generation is not None and m.prefill_rank is None:
         came = f"generation {m.generation}, prefill_rank {m.prefill_rank}"
-        raise broken(_L, "prefill_rank where there is generation", came, "prefill_rank")
+        broken(_L, "prefill_rank where there is generation", came, "prefill_rank")
 
 
 def decode(frames: Frames) -> AbortAck:
@@ -60,7 +60,7 @@ def decode(frames: Frames) -> AbortAck:
     try:
         n = len(frames)
         if n not in {2, 3, 4}:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1 = frames[:2]
         m = Draft()
         if f0 != b"ABORT_ACK":
@@ -78,17 +78,24 @@ def decode(frames: Frames) -> AbortAck:
             m.generation = None
         done = seal(m, AbortAck)
         _check(done)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return done
 
 
 def encode(message: AbortAck) -> list[bytes]:
     """A AbortAck to frames of layout r4."""
-    _check(message)
-    frames = [b"ABORT_ACK", put_dec(message.room, _F1)]
-    if message.prefill_rank is not None or message.generation is not None:
-        frames += [put_dec(message.prefill_rank, _F2)]
-    if message.generation is not None:
-        frames += [put_dec(message.generation, _F3)]
+    try:
+        frames = [b"ABORT_ACK", put_dec(message.room, _F1)]
+        if message.prefill_rank is not None or message.generation is not None:
+            frames += [put_dec(message.prefill_rank, _F2)]
+        if message.generation is not None:
+            frames += [put_dec(message.generation, _F3)]
+        _check(message)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, AbortAck, _L, fault)
     return frames

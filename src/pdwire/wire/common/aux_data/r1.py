@@ -5,9 +5,9 @@ GENERATED from protocol/common/aux_data.toml by `pdwire generate`. Do not edit.
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -51,7 +51,7 @@ def decode(frames: Frames) -> AuxData:
     """
     try:
         if len(frames) != 6:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1, f2, f3, f4, f5 = frames
         m = Draft()
         if f0 != b"AUX_DATA":
@@ -62,19 +62,27 @@ def decode(frames: Frames) -> AuxData:
         m.data = opaque(f5, _F5)
         if u32be(f4, _F4) != len(m.data):
             says = f"{len(m.data)} bytes of data"
-            raise broken(_L, "their number", says, "data_length")
-    except NOT_PLAIN:
+            broken(_L, "their number", says, "data_length")
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, AuxData)
 
 
 def encode(message: AuxData) -> list[bytes]:
     """A AuxData to frames of layout r1."""
-    return [
-        b"AUX_DATA",
-        put_dec(message.room, _F1),
-        put_dec(message.buffer_index, _F2),
-        put_dec(message.aux_index, _F3),
-        put_u32be(len(message.data), _F4),
-        put_opaque(message.data, _F5),
-    ]
+    try:
+        frames = [
+            b"AUX_DATA",
+            put_dec(message.room, _F1),
+            put_dec(message.buffer_index, _F2),
+            put_dec(message.aux_index, _F3),
+            put_u32be(len(message.data), _F4),
+            put_opaque(message.data, _F5),
+        ]
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, AuxData, _L, fault)
+    return frames

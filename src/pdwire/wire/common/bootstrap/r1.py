@@ -5,9 +5,9 @@ GENERATED from protocol/common/bootstrap.toml by `pdwire generate`. Do not edit.
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -38,7 +38,7 @@ def decode(frames: Frames) -> Bootstrap:
     """
     try:
         if len(frames) != 4:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1, f2, f3 = frames
         m = Draft()
         if f0 != b"BOOTSTRAP":
@@ -46,16 +46,24 @@ def decode(frames: Frames) -> Bootstrap:
         m.room = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
         m.decode_ip = host(f2, _F2)
         m.decode_port = dec(f3, _F3)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, Bootstrap)
 
 
 def encode(message: Bootstrap) -> list[bytes]:
     """A Bootstrap to frames of layout r1."""
-    return [
-        b"BOOTSTRAP",
-        put_dec(message.room, _F1),
-        put_host(message.decode_ip, _F2),
-        put_dec(message.decode_port, _F3),
-    ]
+    try:
+        frames = [
+            b"BOOTSTRAP",
+            put_dec(message.room, _F1),
+            put_host(message.decode_ip, _F2),
+            put_dec(message.decode_port, _F3),
+        ]
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, Bootstrap, _L, fault)
+    return frames

@@ -5,9 +5,9 @@ GENERATED from protocol/common/chunk_ready.toml by `pdwire generate`. Do not edi
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -41,7 +41,7 @@ def decode(frames: Frames) -> ChunkReady:
     """
     try:
         if len(frames) != 7:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1, f2, f3, f4, f5, f6 = frames
         m = Draft()
         if f0 != b"CHUNK_READY":
@@ -52,19 +52,27 @@ def decode(frames: Frames) -> ChunkReady:
         m.num_pages = dec(f4, _F4)
         m.writer_id = text(f5, _F5)
         m.prefill_rank = SMALL[f6] if f6 in SMALL else dec(f6, _F6)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, ChunkReady)
 
 
 def encode(message: ChunkReady) -> list[bytes]:
     """A ChunkReady to frames of layout r1."""
-    return [
-        b"CHUNK_READY",
-        put_dec(message.room, _F1),
-        put_dec(message.chunk_idx, _F2),
-        put_dec(message.page_start, _F3),
-        put_dec(message.num_pages, _F4),
-        put_text(message.writer_id, _F5),
-        put_dec(message.prefill_rank, _F6),
-    ]
+    try:
+        frames = [
+            b"CHUNK_READY",
+            put_dec(message.room, _F1),
+            put_dec(message.chunk_idx, _F2),
+            put_dec(message.page_start, _F3),
+            put_dec(message.num_pages, _F4),
+            put_text(message.writer_id, _F5),
+            put_dec(message.prefill_rank, _F6),
+        ]
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, ChunkReady, _L, fault)
+    return frames

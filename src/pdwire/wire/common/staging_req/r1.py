@@ -5,9 +5,9 @@ GENERATED from protocol/common/staging_req.toml by `pdwire generate`. Do not edi
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -47,7 +47,7 @@ def decode(frames: Frames) -> StagingReq:
     """
     try:
         if len(frames) != 5:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1, f2, f3, f4 = frames
         m = Draft()
         if f0 != b"STAGING_REQ":
@@ -57,19 +57,27 @@ def decode(frames: Frames) -> StagingReq:
         m.chunk_num_pages = dec(f3, _F3)
         m.session_id = text(f4, _F4)
         m.requester_pp_rank = None
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, StagingReq)
 
 
 def encode(message: StagingReq) -> list[bytes]:
     """A StagingReq to frames of layout r1."""
-    if message.requester_pp_rank is not None:
-        lossy(_NO_REQUESTER_PP_RANK, message.requester_pp_rank)
-    return [
-        b"STAGING_REQ",
-        put_dec(message.room, _F1),
-        put_dec(message.chunk_idx, _F2),
-        put_dec(message.chunk_num_pages, _F3),
-        put_text(message.session_id, _F4),
-    ]
+    try:
+        frames = [
+            b"STAGING_REQ",
+            put_dec(message.room, _F1),
+            put_dec(message.chunk_idx, _F2),
+            put_dec(message.chunk_num_pages, _F3),
+            put_text(message.session_id, _F4),
+        ]
+        if message.requester_pp_rank is not None:
+            lossy(_NO_REQUESTER_PP_RANK, message.requester_pp_rank)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, StagingReq, _L, fault)
+    return frames

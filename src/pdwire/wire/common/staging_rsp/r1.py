@@ -5,9 +5,9 @@ GENERATED from protocol/common/staging_rsp.toml by `pdwire generate`. Do not edi
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -48,7 +48,7 @@ def decode(frames: Frames) -> StagingRsp:
     """
     try:
         if len(frames) != 7:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1, f2, f3, f4, f5, f6 = frames
         m = Draft()
         if f0 != b"STAGING_RSP":
@@ -59,19 +59,27 @@ def decode(frames: Frames) -> StagingRsp:
         m.round = SMALL[f4] if f4 in SMALL else dec(f4, _F4)
         m.end = SMALL[f5] if f5 in SMALL else dec(f5, _F5)
         m.session_id = text(f6, _F6)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, StagingRsp)
 
 
 def encode(message: StagingRsp) -> list[bytes]:
     """A StagingRsp to frames of layout r1."""
-    return [
-        b"STAGING_RSP",
-        put_dec(message.room, _F1),
-        put_dec(message.chunk_idx, _F2),
-        put_dec(message.offset, _F3),
-        put_dec(message.round, _F4),
-        put_dec(message.end, _F5),
-        put_text(message.session_id, _F6),
-    ]
+    try:
+        frames = [
+            b"STAGING_RSP",
+            put_dec(message.room, _F1),
+            put_dec(message.chunk_idx, _F2),
+            put_dec(message.offset, _F3),
+            put_dec(message.round, _F4),
+            put_dec(message.end, _F5),
+            put_text(message.session_id, _F6),
+        ]
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, StagingRsp, _L, fault)
+    return frames

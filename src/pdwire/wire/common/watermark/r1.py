@@ -5,9 +5,9 @@ GENERATED from protocol/common/watermark.toml by `pdwire generate`. Do not edit.
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -38,7 +38,7 @@ def decode(frames: Frames) -> Watermark:
     """
     try:
         if len(frames) != 4:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1, f2, f3 = frames
         m = Draft()
         if f0 != b"WATERMARK":
@@ -46,16 +46,24 @@ def decode(frames: Frames) -> Watermark:
         m.round = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
         m.tail = SMALL[f2] if f2 in SMALL else dec(f2, _F2)
         m.session_id = text(f3, _F3)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, Watermark)
 
 
 def encode(message: Watermark) -> list[bytes]:
     """A Watermark to frames of layout r1."""
-    return [
-        b"WATERMARK",
-        put_dec(message.round, _F1),
-        put_dec(message.tail, _F2),
-        put_text(message.session_id, _F3),
-    ]
+    try:
+        frames = [
+            b"WATERMARK",
+            put_dec(message.round, _F1),
+            put_dec(message.tail, _F2),
+            put_text(message.session_id, _F3),
+        ]
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, Watermark, _L, fault)
+    return frames

@@ -5,11 +5,11 @@ GENERATED from protocol/mooncake/kv_args_register_info.toml by `pdwire generate`
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
     NO_U32,
     NO_U64,
-    NOT_PLAIN,
     SMALL,
     U32,
     U64,
@@ -19,9 +19,11 @@ from pdwire.frames import (
     array,
     const,
     dec,
+    has_items,
     host,
     hostport,
     lossy,
+    means,
     one_list,
     plain,
     put_array,
@@ -119,7 +121,7 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
     """
     try:
         if len(frames) != 12:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11 = frames
         m = Draft()
         if f0 != b"None":
@@ -144,42 +146,50 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
         m.dst_dcp_rank = 0
         m.staging_slot_layer_ids = NO_U64
         m.dst_kv_item_lens = NO_U64
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, KVArgsRegisterInfo)
 
 
 def encode(message: KVArgsRegisterInfo) -> list[bytes]:
     """A KVArgsRegisterInfo to frames of layout r2."""
-    if message.enable_hisparse is not False:
-        lossy(_NO_ENABLE_HISPARSE, message.enable_hisparse)
-    if len(message.dst_kv_layer_ids):
-        lossy(_NO_DST_KV_LAYER_IDS, message.dst_kv_layer_ids)
-    if len(message.dst_state_layer_ids):
-        lossy(_NO_DST_STATE_LAYER_IDS, message.dst_state_layer_ids)
-    if message.staging_base_ptr != 0:
-        lossy(_NO_STAGING_BASE_PTR, message.staging_base_ptr)
-    if message.staging_total_size != 0:
-        lossy(_NO_STAGING_TOTAL_SIZE, message.staging_total_size)
-    if message.dst_dcp_size != 1:
-        lossy(_NO_DST_DCP_SIZE, message.dst_dcp_size)
-    if message.dst_dcp_rank != 0:
-        lossy(_NO_DST_DCP_RANK, message.dst_dcp_rank)
-    if len(message.staging_slot_layer_ids):
-        lossy(_NO_STAGING_SLOT_LAYER_IDS, message.staging_slot_layer_ids)
-    if len(message.dst_kv_item_lens):
-        lossy(_NO_DST_KV_ITEM_LENS, message.dst_kv_item_lens)
-    return [
-        b"None",
-        put_host(message.endpoint, _F1),
-        put_dec(message.dst_port, _F2),
-        put_hostport(message.mooncake_session_id, _F3),
-        put_array(message.dst_kv_ptrs, U64, _F4),
-        put_array(message.dst_aux_ptrs, U64, _F5),
-        put_one_list(message.dst_state_data_ptrs, U64, _F6),
-        put_dec(message.dst_tp_rank, _F7),
-        put_dec(message.dst_attn_tp_size, _F8),
-        put_dec(message.dst_kv_item_len, _F9),
-        put_one_list(message.dst_state_item_lens, U32, _F10),
-        put_one_list(message.dst_state_dim_per_tensor, U32, _F11),
-    ]
+    try:
+        frames = [
+            b"None",
+            put_host(message.endpoint, _F1),
+            put_dec(message.dst_port, _F2),
+            put_hostport(message.mooncake_session_id, _F3),
+            put_array(message.dst_kv_ptrs, U64, _F4),
+            put_array(message.dst_aux_ptrs, U64, _F5),
+            put_one_list(message.dst_state_data_ptrs, U64, _F6),
+            put_dec(message.dst_tp_rank, _F7),
+            put_dec(message.dst_attn_tp_size, _F8),
+            put_dec(message.dst_kv_item_len, _F9),
+            put_one_list(message.dst_state_item_lens, U32, _F10),
+            put_one_list(message.dst_state_dim_per_tensor, U32, _F11),
+        ]
+        if message.enable_hisparse is not False:
+            lossy(_NO_ENABLE_HISPARSE, message.enable_hisparse)
+        if has_items(message.dst_kv_layer_ids):
+            lossy(_NO_DST_KV_LAYER_IDS, message.dst_kv_layer_ids)
+        if has_items(message.dst_state_layer_ids):
+            lossy(_NO_DST_STATE_LAYER_IDS, message.dst_state_layer_ids)
+        if not means(message.staging_base_ptr, 0):
+            lossy(_NO_STAGING_BASE_PTR, message.staging_base_ptr)
+        if not means(message.staging_total_size, 0):
+            lossy(_NO_STAGING_TOTAL_SIZE, message.staging_total_size)
+        if not means(message.dst_dcp_size, 1):
+            lossy(_NO_DST_DCP_SIZE, message.dst_dcp_size)
+        if not means(message.dst_dcp_rank, 0):
+            lossy(_NO_DST_DCP_RANK, message.dst_dcp_rank)
+        if has_items(message.staging_slot_layer_ids):
+            lossy(_NO_STAGING_SLOT_LAYER_IDS, message.staging_slot_layer_ids)
+        if has_items(message.dst_kv_item_lens):
+            lossy(_NO_DST_KV_ITEM_LENS, message.dst_kv_item_lens)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, KVArgsRegisterInfo, _L, fault)
+    return frames

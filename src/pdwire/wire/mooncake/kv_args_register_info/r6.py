@@ -5,10 +5,10 @@ GENERATED from protocol/mooncake/kv_args_register_info.toml by `pdwire generate`
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
     NO_U64,
-    NOT_PLAIN,
     SMALL,
     U32,
     U64,
@@ -19,10 +19,12 @@ from pdwire.frames import (
     broken,
     const,
     dec,
+    has_items,
     host,
     hostport,
     lists,
     lossy,
+    means,
     plain,
     put_array,
     put_dec,
@@ -109,7 +111,7 @@ def _check(m: KVArgsRegisterInfo) -> None:
     """Raise InvariantError where fields contradict each other."""
     if m.dst_dcp_rank >= m.dst_dcp_size:
         came = f"dst_dcp_rank {m.dst_dcp_rank}, dst_dcp_size {m.dst_dcp_size}"
-        raise broken(_L, "dst_dcp_rank below dst_dcp_size", came, "dst_dcp_size")
+        broken(_L, "dst_dcp_rank below dst_dcp_size", came, "dst_dcp_size")
 
 
 def decode(frames: Frames) -> KVArgsRegisterInfo:
@@ -120,7 +122,7 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
     """
     try:
         if len(frames) != 18:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17 = frames
         m = Draft()
         if f0 != b"None":
@@ -147,37 +149,47 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
         m.dst_kv_item_lens = NO_U64
         done = seal(m, KVArgsRegisterInfo)
         _check(done)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return done
 
 
 def encode(message: KVArgsRegisterInfo) -> list[bytes]:
     """A KVArgsRegisterInfo to frames of layout r6."""
-    _check(message)
-    if message.enable_hisparse is not False:
-        lossy(_NO_ENABLE_HISPARSE, message.enable_hisparse)
-    if len(message.staging_slot_layer_ids):
-        lossy(_NO_STAGING_SLOT_LAYER_IDS, message.staging_slot_layer_ids)
-    if len(message.dst_kv_item_lens):
-        lossy(_NO_DST_KV_ITEM_LENS, message.dst_kv_item_lens)
-    return [
-        b"None",
-        put_host(message.endpoint, _F1),
-        put_dec(message.dst_port, _F2),
-        put_hostport(message.mooncake_session_id, _F3),
-        put_array(message.dst_kv_ptrs, U64, _F4),
-        put_array(message.dst_aux_ptrs, U64, _F5),
-        put_lists(message.dst_state_data_ptrs, U64, _F6),
-        put_dec(message.dst_tp_rank, _F7),
-        put_dec(message.dst_attn_tp_size, _F8),
-        put_dec(message.dst_kv_item_len, _F9),
-        put_lists(message.dst_state_item_lens, U32, _F10),
-        put_lists(message.dst_state_dim_per_tensor, U32, _F11),
-        put_array(message.dst_kv_layer_ids, U32, _F12),
-        put_lists(message.dst_state_layer_ids, U32, _F13),
-        b"" if message.staging_base_ptr == 0 else put_u64(message.staging_base_ptr, _F14),
-        b"" if message.staging_total_size == 0 else put_dec(message.staging_total_size, _F15),
-        put_dec(message.dst_dcp_size, _F16),
-        put_dec(message.dst_dcp_rank, _F17),
-    ]
+    try:
+        frames = [
+            b"None",
+            put_host(message.endpoint, _F1),
+            put_dec(message.dst_port, _F2),
+            put_hostport(message.mooncake_session_id, _F3),
+            put_array(message.dst_kv_ptrs, U64, _F4),
+            put_array(message.dst_aux_ptrs, U64, _F5),
+            put_lists(message.dst_state_data_ptrs, U64, _F6),
+            put_dec(message.dst_tp_rank, _F7),
+            put_dec(message.dst_attn_tp_size, _F8),
+            put_dec(message.dst_kv_item_len, _F9),
+            put_lists(message.dst_state_item_lens, U32, _F10),
+            put_lists(message.dst_state_dim_per_tensor, U32, _F11),
+            put_array(message.dst_kv_layer_ids, U32, _F12),
+            put_lists(message.dst_state_layer_ids, U32, _F13),
+            b"" if means(message.staging_base_ptr, 0) else put_u64(message.staging_base_ptr, _F14),
+            b""
+            if means(message.staging_total_size, 0)
+            else put_dec(message.staging_total_size, _F15),
+            put_dec(message.dst_dcp_size, _F16),
+            put_dec(message.dst_dcp_rank, _F17),
+        ]
+        if message.enable_hisparse is not False:
+            lossy(_NO_ENABLE_HISPARSE, message.enable_hisparse)
+        if has_items(message.staging_slot_layer_ids):
+            lossy(_NO_STAGING_SLOT_LAYER_IDS, message.staging_slot_layer_ids)
+        if has_items(message.dst_kv_item_lens):
+            lossy(_NO_DST_KV_ITEM_LENS, message.dst_kv_item_lens)
+        _check(message)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, KVArgsRegisterInfo, _L, fault)
+    return frames

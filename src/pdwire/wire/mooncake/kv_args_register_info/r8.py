@@ -5,9 +5,9 @@ GENERATED from protocol/mooncake/kv_args_register_info.toml by `pdwire generate`
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     U32,
     U64,
@@ -22,6 +22,7 @@ from pdwire.frames import (
     hostport,
     lists,
     lossy,
+    means,
     plain,
     put_array,
     put_dec,
@@ -98,10 +99,10 @@ def _check(m: KVArgsRegisterInfo) -> None:
     """Raise InvariantError where fields contradict each other."""
     if len(m.dst_kv_item_lens) and len(m.dst_kv_ptrs) != len(m.dst_kv_item_lens):
         came = f"{len(m.dst_kv_ptrs)} dst_kv_ptrs, {len(m.dst_kv_item_lens)} dst_kv_item_lens"
-        raise broken(_L, "as many dst_kv_item_lens as dst_kv_ptrs", came, "dst_kv_item_lens")
+        broken(_L, "as many dst_kv_item_lens as dst_kv_ptrs", came, "dst_kv_item_lens")
     if m.dst_dcp_rank >= m.dst_dcp_size:
         came = f"dst_dcp_rank {m.dst_dcp_rank}, dst_dcp_size {m.dst_dcp_size}"
-        raise broken(_L, "dst_dcp_rank below dst_dcp_size", came, "dst_dcp_size")
+        broken(_L, "dst_dcp_rank below dst_dcp_size", came, "dst_dcp_size")
 
 
 def decode(frames: Frames) -> KVArgsRegisterInfo:
@@ -111,7 +112,7 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
     """
     try:
         if len(frames) != 20:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         (
             f0,
             f1,
@@ -159,35 +160,45 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
         m.enable_hisparse = False
         done = seal(m, KVArgsRegisterInfo)
         _check(done)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return done
 
 
 def encode(message: KVArgsRegisterInfo) -> list[bytes]:
     """A KVArgsRegisterInfo to frames of layout r8."""
-    _check(message)
-    if message.enable_hisparse is not False:
-        lossy(_NO_ENABLE_HISPARSE, message.enable_hisparse)
-    return [
-        b"None",
-        put_host(message.endpoint, _F1),
-        put_dec(message.dst_port, _F2),
-        put_hostport(message.mooncake_session_id, _F3),
-        put_array(message.dst_kv_ptrs, U64, _F4),
-        put_array(message.dst_aux_ptrs, U64, _F5),
-        put_lists(message.dst_state_data_ptrs, U64, _F6),
-        put_dec(message.dst_tp_rank, _F7),
-        put_dec(message.dst_attn_tp_size, _F8),
-        put_dec(message.dst_kv_item_len, _F9),
-        put_lists(message.dst_state_item_lens, U32, _F10),
-        put_lists(message.dst_state_dim_per_tensor, U32, _F11),
-        put_array(message.dst_kv_layer_ids, U32, _F12),
-        put_lists(message.dst_state_layer_ids, U32, _F13),
-        b"" if message.staging_base_ptr == 0 else put_u64(message.staging_base_ptr, _F14),
-        b"" if message.staging_total_size == 0 else put_dec(message.staging_total_size, _F15),
-        put_dec(message.dst_dcp_size, _F16),
-        put_dec(message.dst_dcp_rank, _F17),
-        put_array(message.staging_slot_layer_ids, U64, _F18),
-        put_array(message.dst_kv_item_lens, U64, _F19),
-    ]
+    try:
+        frames = [
+            b"None",
+            put_host(message.endpoint, _F1),
+            put_dec(message.dst_port, _F2),
+            put_hostport(message.mooncake_session_id, _F3),
+            put_array(message.dst_kv_ptrs, U64, _F4),
+            put_array(message.dst_aux_ptrs, U64, _F5),
+            put_lists(message.dst_state_data_ptrs, U64, _F6),
+            put_dec(message.dst_tp_rank, _F7),
+            put_dec(message.dst_attn_tp_size, _F8),
+            put_dec(message.dst_kv_item_len, _F9),
+            put_lists(message.dst_state_item_lens, U32, _F10),
+            put_lists(message.dst_state_dim_per_tensor, U32, _F11),
+            put_array(message.dst_kv_layer_ids, U32, _F12),
+            put_lists(message.dst_state_layer_ids, U32, _F13),
+            b"" if means(message.staging_base_ptr, 0) else put_u64(message.staging_base_ptr, _F14),
+            b""
+            if means(message.staging_total_size, 0)
+            else put_dec(message.staging_total_size, _F15),
+            put_dec(message.dst_dcp_size, _F16),
+            put_dec(message.dst_dcp_rank, _F17),
+            put_array(message.staging_slot_layer_ids, U64, _F18),
+            put_array(message.dst_kv_item_lens, U64, _F19),
+        ]
+        if message.enable_hisparse is not False:
+            lossy(_NO_ENABLE_HISPARSE, message.enable_hisparse)
+        _check(message)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, KVArgsRegisterInfo, _L, fault)
+    return frames

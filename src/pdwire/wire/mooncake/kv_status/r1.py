@@ -5,19 +5,9 @@ GENERATED from protocol/mooncake/kv_status.toml by `pdwire generate`. Do not edi
 
 from __future__ import annotations
 
-from pdwire.codec import seal
-from pdwire.frames import (
-    NOT_PLAIN,
-    SMALL,
-    Frames,
-    Layout,
-    Place,
-    dec,
-    lossy,
-    plain,
-    put_dec,
-    wrong_count,
-)
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
+from pdwire.frames import SMALL, Frames, Layout, Place, dec, lossy, plain, put_dec, wrong_count
 from pdwire.wire.mooncake.kv_status.message import COUNTS, Draft, KVStatus
 
 __all__ = ["decode", "encode"]
@@ -41,24 +31,32 @@ def decode(frames: Frames) -> KVStatus:
     """
     try:
         if len(frames) != 3:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1, f2 = frames
         m = Draft()
         m.room = SMALL[f0] if f0 in SMALL else dec(f0, _F0)
         m.status = dec(f1, _F1)
         m.prefill_rank = SMALL[f2] if f2 in SMALL else dec(f2, _F2)
         m.failure_reason = None
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, KVStatus)
 
 
 def encode(message: KVStatus) -> list[bytes]:
     """A KVStatus to frames of layout r1."""
-    if message.failure_reason is not None:
-        lossy(_NO_FAILURE_REASON, message.failure_reason)
-    return [
-        put_dec(message.room, _F0),
-        put_dec(message.status, _F1),
-        put_dec(message.prefill_rank, _F2),
-    ]
+    try:
+        frames = [
+            put_dec(message.room, _F0),
+            put_dec(message.status, _F1),
+            put_dec(message.prefill_rank, _F2),
+        ]
+        if message.failure_reason is not None:
+            lossy(_NO_FAILURE_REASON, message.failure_reason)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, KVStatus, _L, fault)
+    return frames

@@ -5,9 +5,9 @@ GENERATED from protocol/mooncake/kv_status.toml by `pdwire generate`. Do not edi
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -38,7 +38,7 @@ def decode(frames: Frames) -> KVStatus:
     try:
         n = len(frames)
         if n not in {3, 4}:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1, f2 = frames[:3]
         m = Draft()
         m.room = SMALL[f0] if f0 in SMALL else dec(f0, _F0)
@@ -49,18 +49,25 @@ def decode(frames: Frames) -> KVStatus:
             m.failure_reason = utf8(f3, _F3) if len(f3) else None
         else:
             m.failure_reason = None
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, KVStatus)
 
 
 def encode(message: KVStatus) -> list[bytes]:
     """A KVStatus to frames of layout r2."""
-    frames = [
-        put_dec(message.room, _F0),
-        put_dec(message.status, _F1),
-        put_dec(message.prefill_rank, _F2),
-    ]
-    if message.failure_reason is not None:
-        frames += [put_utf8(message.failure_reason, _F3)]
+    try:
+        frames = [
+            put_dec(message.room, _F0),
+            put_dec(message.status, _F1),
+            put_dec(message.prefill_rank, _F2),
+        ]
+        if message.failure_reason is not None:
+            frames += [put_utf8(message.failure_reason, _F3)]
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, KVStatus, _L, fault)
     return frames

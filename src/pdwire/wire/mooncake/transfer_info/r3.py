@@ -5,10 +5,10 @@ GENERATED from protocol/mooncake/transfer_info.toml by `pdwire generate`. Do not
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
     I32,
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -50,18 +50,15 @@ def _check(m: TransferInfo) -> None:
     """Raise InvariantError where fields contradict each other."""
     if len(m.dst_kv_indices) and m.dst_aux_index is None:
         came = f"{len(m.dst_kv_indices)} dst_kv_indices, dst_aux_index {m.dst_aux_index}"
-        raise broken(_L, "dst_aux_index where there is dst_kv_indices", came, "dst_aux_index")
+        broken(_L, "dst_aux_index where there is dst_kv_indices", came, "dst_aux_index")
     if len(m.dst_state_indices) and m.dst_aux_index is None:
         came = f"{len(m.dst_state_indices)} dst_state_indices, dst_aux_index {m.dst_aux_index}"
-        raise broken(_L, "dst_aux_index where there is dst_state_indices", came, "dst_aux_index")
+        broken(_L, "dst_aux_index where there is dst_state_indices", came, "dst_aux_index")
     if len(m.dst_device_kv_indices) and m.dst_aux_index is None:
-        came = f"{len(m.dst_device_kv_indices)} dst_device_kv_indices, dst_aux_index {m.dst_aux_index}"
-        raise broken(
-            _L,
-            "dst_aux_index where there is dst_device_kv_indices",
-            came,
-            "dst_aux_index",
+        came = (
+            f"{len(m.dst_device_kv_indices)} dst_device_kv_indices, dst_aux_index {m.dst_aux_index}"
         )
+        broken(_L, "dst_aux_index where there is dst_device_kv_indices", came, "dst_aux_index")
 
 
 def decode(frames: Frames) -> TransferInfo:
@@ -71,7 +68,7 @@ def decode(frames: Frames) -> TransferInfo:
     """
     try:
         if len(frames) != 10:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1, f2, f3, f4, f5, f6, f7, f8, f9 = frames
         m = Draft()
         m.room = SMALL[f0] if f0 in SMALL else dec(f0, _F0)
@@ -87,26 +84,34 @@ def decode(frames: Frames) -> TransferInfo:
         m.is_dummy = not len(m.dst_kv_indices) and m.dst_aux_index is None
         done = seal(m, TransferInfo)
         _check(done)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return done
 
 
 def encode(message: TransferInfo) -> list[bytes]:
     """A TransferInfo to frames of layout r3."""
-    _check(message)
-    derived = not len(message.dst_kv_indices) and message.dst_aux_index is None
-    if message.is_dummy is not derived:
-        lossy(_NO_IS_DUMMY, message.is_dummy)
-    return [
-        put_dec(message.room, _F0),
-        put_host(message.endpoint, _F1),
-        put_dec(message.dst_port, _F2),
-        put_hostport(message.mooncake_session_id, _F3),
-        put_array(message.dst_kv_indices, I32, _F4),
-        b"" if message.dst_aux_index is None else put_dec(message.dst_aux_index, _F5),
-        put_lists(message.dst_state_indices, I32, _F6),
-        put_dec(message.required_dst_info_num, _F7),
-        b"" if message.decode_prefix_len is None else put_dec(message.decode_prefix_len, _F8),
-        put_array(message.dst_device_kv_indices, I32, _F9),
-    ]
+    try:
+        frames = [
+            put_dec(message.room, _F0),
+            put_host(message.endpoint, _F1),
+            put_dec(message.dst_port, _F2),
+            put_hostport(message.mooncake_session_id, _F3),
+            put_array(message.dst_kv_indices, I32, _F4),
+            b"" if message.dst_aux_index is None else put_dec(message.dst_aux_index, _F5),
+            put_lists(message.dst_state_indices, I32, _F6),
+            put_dec(message.required_dst_info_num, _F7),
+            b"" if message.decode_prefix_len is None else put_dec(message.decode_prefix_len, _F8),
+            put_array(message.dst_device_kv_indices, I32, _F9),
+        ]
+        derived = not len(message.dst_kv_indices) and message.dst_aux_index is None
+        if message.is_dummy is not derived:
+            lossy(_NO_IS_DUMMY, message.is_dummy)
+        _check(message)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, TransferInfo, _L, fault)
+    return frames

@@ -5,10 +5,10 @@ GENERATED from protocol/mori/kv_args_register_info.toml by `pdwire generate`. Do
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
     NO_U32,
-    NOT_PLAIN,
     SMALL,
     U32,
     Frames,
@@ -18,8 +18,10 @@ from pdwire.frames import (
     const,
     dec,
     guarded,
+    has_items,
     host,
     lossy,
+    means,
     one_bins,
     one_list,
     opaque,
@@ -99,7 +101,7 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
     """
     try:
         if len(frames) != 14:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         guard, f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12 = frames
         if guard != b"MoriMsgGuard":
             guarded(guard, _L)
@@ -122,34 +124,42 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
         m.dst_state_layer_ids = ()
         m.dst_dcp_size = 1
         m.dst_dcp_rank = 0
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, KVArgsRegisterInfo)
 
 
 def encode(message: KVArgsRegisterInfo) -> list[bytes]:
     """A KVArgsRegisterInfo to frames of layout r2."""
-    if len(message.dst_kv_layer_ids):
-        lossy(_NO_DST_KV_LAYER_IDS, message.dst_kv_layer_ids)
-    if len(message.dst_state_layer_ids):
-        lossy(_NO_DST_STATE_LAYER_IDS, message.dst_state_layer_ids)
-    if message.dst_dcp_size != 1:
-        lossy(_NO_DST_DCP_SIZE, message.dst_dcp_size)
-    if message.dst_dcp_rank != 0:
-        lossy(_NO_DST_DCP_RANK, message.dst_dcp_rank)
-    return [
-        b"MoriMsgGuard",
-        b"None",
-        put_host(message.endpoint, _F1),
-        put_dec(message.dst_port, _F2),
-        put_opaque(message.engine_desc, _F3),
-        put_bins(message.dst_kv_mem_descs, _F4),
-        put_bins(message.dst_aux_mem_descs, _F5),
-        put_one_bins(message.dst_state_mem_descs, _F6),
-        put_dec(message.gpu_id, _F7),
-        put_dec(message.decode_tp_size, _F8),
-        put_dec(message.decode_tp_rank, _F9),
-        put_dec(message.dst_kv_item_len, _F10),
-        put_one_list(message.dst_state_item_lens, U32, _F11),
-        put_one_list(message.dst_state_dim_per_tensor, U32, _F12),
-    ]
+    try:
+        frames = [
+            b"MoriMsgGuard",
+            b"None",
+            put_host(message.endpoint, _F1),
+            put_dec(message.dst_port, _F2),
+            put_opaque(message.engine_desc, _F3),
+            put_bins(message.dst_kv_mem_descs, _F4),
+            put_bins(message.dst_aux_mem_descs, _F5),
+            put_one_bins(message.dst_state_mem_descs, _F6),
+            put_dec(message.gpu_id, _F7),
+            put_dec(message.decode_tp_size, _F8),
+            put_dec(message.decode_tp_rank, _F9),
+            put_dec(message.dst_kv_item_len, _F10),
+            put_one_list(message.dst_state_item_lens, U32, _F11),
+            put_one_list(message.dst_state_dim_per_tensor, U32, _F12),
+        ]
+        if has_items(message.dst_kv_layer_ids):
+            lossy(_NO_DST_KV_LAYER_IDS, message.dst_kv_layer_ids)
+        if has_items(message.dst_state_layer_ids):
+            lossy(_NO_DST_STATE_LAYER_IDS, message.dst_state_layer_ids)
+        if not means(message.dst_dcp_size, 1):
+            lossy(_NO_DST_DCP_SIZE, message.dst_dcp_size)
+        if not means(message.dst_dcp_rank, 0):
+            lossy(_NO_DST_DCP_RANK, message.dst_dcp_rank)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, KVArgsRegisterInfo, _L, fault)
+    return frames

@@ -5,9 +5,9 @@ GENERATED from protocol/mori/kv_args_register_info.toml by `pdwire generate`. Do
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     U32,
     Frames,
@@ -76,7 +76,7 @@ def _check(m: KVArgsRegisterInfo) -> None:
     """Raise InvariantError where fields contradict each other."""
     if m.dst_dcp_rank >= m.dst_dcp_size:
         came = f"dst_dcp_rank {m.dst_dcp_rank}, dst_dcp_size {m.dst_dcp_size}"
-        raise broken(_L, "dst_dcp_rank below dst_dcp_size", came, "dst_dcp_size")
+        broken(_L, "dst_dcp_rank below dst_dcp_size", came, "dst_dcp_size")
 
 
 def decode(frames: Frames) -> KVArgsRegisterInfo:
@@ -87,7 +87,7 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
     """
     try:
         if len(frames) != 18:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         guard, f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16 = frames
         if guard != b"MoriMsgGuard":
             guarded(guard, _L)
@@ -112,31 +112,39 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
         m.dst_kv_layer_ids = array(f16, U32, _F16)
         done = seal(m, KVArgsRegisterInfo)
         _check(done)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return done
 
 
 def encode(message: KVArgsRegisterInfo) -> list[bytes]:
     """A KVArgsRegisterInfo to frames of layout r4."""
-    _check(message)
-    return [
-        b"MoriMsgGuard",
-        b"None",
-        put_host(message.endpoint, _F1),
-        put_dec(message.dst_port, _F2),
-        put_opaque(message.engine_desc, _F3),
-        put_bins(message.dst_kv_mem_descs, _F4),
-        put_bins(message.dst_aux_mem_descs, _F5),
-        put_bin_or_nil_lists(message.dst_state_mem_descs, _F6),
-        put_dec(message.gpu_id, _F7),
-        put_dec(message.decode_tp_size, _F8),
-        put_dec(message.decode_tp_rank, _F9),
-        put_dec(message.dst_kv_item_len, _F10),
-        put_lists(message.dst_state_item_lens, U32, _F11),
-        put_lists(message.dst_state_dim_per_tensor, U32, _F12),
-        put_dec(message.dst_dcp_size, _F13),
-        put_dec(message.dst_dcp_rank, _F14),
-        put_lists(message.dst_state_layer_ids, U32, _F15),
-        put_array(message.dst_kv_layer_ids, U32, _F16),
-    ]
+    try:
+        frames = [
+            b"MoriMsgGuard",
+            b"None",
+            put_host(message.endpoint, _F1),
+            put_dec(message.dst_port, _F2),
+            put_opaque(message.engine_desc, _F3),
+            put_bins(message.dst_kv_mem_descs, _F4),
+            put_bins(message.dst_aux_mem_descs, _F5),
+            put_bin_or_nil_lists(message.dst_state_mem_descs, _F6),
+            put_dec(message.gpu_id, _F7),
+            put_dec(message.decode_tp_size, _F8),
+            put_dec(message.decode_tp_rank, _F9),
+            put_dec(message.dst_kv_item_len, _F10),
+            put_lists(message.dst_state_item_lens, U32, _F11),
+            put_lists(message.dst_state_dim_per_tensor, U32, _F12),
+            put_dec(message.dst_dcp_size, _F13),
+            put_dec(message.dst_dcp_rank, _F14),
+            put_lists(message.dst_state_layer_ids, U32, _F15),
+            put_array(message.dst_kv_layer_ids, U32, _F16),
+        ]
+        _check(message)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, KVArgsRegisterInfo, _L, fault)
+    return frames

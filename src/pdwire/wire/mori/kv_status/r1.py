@@ -5,9 +5,9 @@ GENERATED from protocol/mori/kv_status.toml by `pdwire generate`. Do not edit.
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -38,7 +38,7 @@ def decode(frames: Frames) -> KVStatus:
     """
     try:
         if len(frames) != 5:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         guard, f0, f1, f2, f3 = frames
         if guard != b"MoriMsgGuard":
             guarded(guard, _L)
@@ -47,17 +47,25 @@ def decode(frames: Frames) -> KVStatus:
         m.status = dec(f1, _F1)
         m.prefill_rank = SMALL[f2] if f2 in SMALL else dec(f2, _F2)
         m.failure_reason = utf8(f3, _F3) if len(f3) else None
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, KVStatus)
 
 
 def encode(message: KVStatus) -> list[bytes]:
     """A KVStatus to frames of layout r1."""
-    return [
-        b"MoriMsgGuard",
-        put_dec(message.room, _F0),
-        put_dec(message.status, _F1),
-        put_dec(message.prefill_rank, _F2),
-        b"" if message.failure_reason is None else put_utf8(message.failure_reason, _F3),
-    ]
+    try:
+        frames = [
+            b"MoriMsgGuard",
+            put_dec(message.room, _F0),
+            put_dec(message.status, _F1),
+            put_dec(message.prefill_rank, _F2),
+            b"" if message.failure_reason is None else put_utf8(message.failure_reason, _F3),
+        ]
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, KVStatus, _L, fault)
+    return frames

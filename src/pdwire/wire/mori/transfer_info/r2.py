@@ -5,10 +5,10 @@ GENERATED from protocol/mori/transfer_info.toml by `pdwire generate`. Do not edi
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
     I32,
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -18,6 +18,7 @@ from pdwire.frames import (
     guarded,
     host,
     lossy,
+    means,
     one_list,
     plain,
     put_array,
@@ -57,7 +58,7 @@ def decode(frames: Frames) -> TransferInfo:
     """
     try:
         if len(frames) != 9:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         guard, f0, f1, f2, f3, f4, f5, f6, f7 = frames
         if guard != b"MoriMsgGuard":
             guarded(guard, _L)
@@ -72,26 +73,34 @@ def decode(frames: Frames) -> TransferInfo:
         m.required_dst_info_num = dec(f7, _F7)
         m.decode_prefix_len = None
         m.is_dummy = not len(m.dst_kv_indices) and m.dst_aux_index < 0
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, TransferInfo)
 
 
 def encode(message: TransferInfo) -> list[bytes]:
     """A TransferInfo to frames of layout r2."""
-    if message.decode_prefix_len is not None:
-        lossy(_NO_DECODE_PREFIX_LEN, message.decode_prefix_len)
-    derived = not len(message.dst_kv_indices) and message.dst_aux_index < 0
-    if message.is_dummy is not derived:
-        lossy(_NO_IS_DUMMY, message.is_dummy)
-    return [
-        b"MoriMsgGuard",
-        put_dec(message.room, _F0),
-        put_host(message.endpoint, _F1),
-        put_dec(message.dst_port, _F2),
-        put_text(message.engine_key, _F3),
-        put_array(message.dst_kv_indices, I32, _F4),
-        b"" if message.dst_aux_index == -1 else put_dec(message.dst_aux_index, _F5),
-        put_one_list(message.dst_state_indices, I32, _F6),
-        put_dec(message.required_dst_info_num, _F7),
-    ]
+    try:
+        frames = [
+            b"MoriMsgGuard",
+            put_dec(message.room, _F0),
+            put_host(message.endpoint, _F1),
+            put_dec(message.dst_port, _F2),
+            put_text(message.engine_key, _F3),
+            put_array(message.dst_kv_indices, I32, _F4),
+            b"" if means(message.dst_aux_index, -1) else put_dec(message.dst_aux_index, _F5),
+            put_one_list(message.dst_state_indices, I32, _F6),
+            put_dec(message.required_dst_info_num, _F7),
+        ]
+        if message.decode_prefix_len is not None:
+            lossy(_NO_DECODE_PREFIX_LEN, message.decode_prefix_len)
+        derived = not len(message.dst_kv_indices) and message.dst_aux_index < 0
+        if message.is_dummy is not derived:
+            lossy(_NO_IS_DUMMY, message.is_dummy)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, TransferInfo, _L, fault)
+    return frames

@@ -5,10 +5,10 @@ GENERATED from protocol/mori/transfer_info.toml by `pdwire generate`. Do not edi
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
     I32,
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -19,6 +19,7 @@ from pdwire.frames import (
     host,
     lists,
     lossy,
+    means,
     plain,
     put_array,
     put_dec,
@@ -52,7 +53,7 @@ def decode(frames: Frames) -> TransferInfo:
     """
     try:
         if len(frames) != 10:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         guard, f0, f1, f2, f3, f4, f5, f6, f7, f8 = frames
         if guard != b"MoriMsgGuard":
             guarded(guard, _L)
@@ -67,29 +68,37 @@ def decode(frames: Frames) -> TransferInfo:
         m.required_dst_info_num = dec(f7, _F7)
         m.decode_prefix_len = dec(f8, _F8) if len(f8) else None
         m.is_dummy = not len(m.dst_kv_indices) and m.dst_aux_index < 0 and not m.decode_prefix_len
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, TransferInfo)
 
 
 def encode(message: TransferInfo) -> list[bytes]:
     """A TransferInfo to frames of layout r4."""
-    derived = (
-        not len(message.dst_kv_indices)
-        and message.dst_aux_index < 0
-        and not message.decode_prefix_len
-    )
-    if message.is_dummy is not derived:
-        lossy(_NO_IS_DUMMY, message.is_dummy)
-    return [
-        b"MoriMsgGuard",
-        put_dec(message.room, _F0),
-        put_host(message.endpoint, _F1),
-        put_dec(message.dst_port, _F2),
-        put_text(message.engine_key, _F3),
-        put_array(message.dst_kv_indices, I32, _F4),
-        b"" if message.dst_aux_index == -1 else put_dec(message.dst_aux_index, _F5),
-        put_lists(message.dst_state_indices, I32, _F6),
-        put_dec(message.required_dst_info_num, _F7),
-        b"" if message.decode_prefix_len is None else put_dec(message.decode_prefix_len, _F8),
-    ]
+    try:
+        frames = [
+            b"MoriMsgGuard",
+            put_dec(message.room, _F0),
+            put_host(message.endpoint, _F1),
+            put_dec(message.dst_port, _F2),
+            put_text(message.engine_key, _F3),
+            put_array(message.dst_kv_indices, I32, _F4),
+            b"" if means(message.dst_aux_index, -1) else put_dec(message.dst_aux_index, _F5),
+            put_lists(message.dst_state_indices, I32, _F6),
+            put_dec(message.required_dst_info_num, _F7),
+            b"" if message.decode_prefix_len is None else put_dec(message.decode_prefix_len, _F8),
+        ]
+        derived = (
+            not len(message.dst_kv_indices)
+            and message.dst_aux_index < 0
+            and not message.decode_prefix_len
+        )
+        if message.is_dummy is not derived:
+            lossy(_NO_IS_DUMMY, message.is_dummy)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, TransferInfo, _L, fault)
+    return frames

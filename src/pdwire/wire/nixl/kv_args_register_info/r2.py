@@ -5,10 +5,10 @@ GENERATED from protocol/nixl/kv_args_register_info.toml by `pdwire generate`. Do
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
     NO_U32,
-    NOT_PLAIN,
     SMALL,
     U64,
     Frames,
@@ -19,9 +19,11 @@ from pdwire.frames import (
     const,
     dec,
     guarded,
+    has_items,
     host,
     is_repeat,
     lossy,
+    means,
     one_list,
     opaque,
     plain,
@@ -148,7 +150,7 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
     """
     try:
         if len(frames) != 13:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         guard, f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11 = frames
         if guard != b"NixlMsgGuard":
             guarded(guard, _L)
@@ -178,49 +180,57 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
         m.dst_dcp_rank = 0
         m.dst_kv_item_lens = array_of([m.dst_kv_item_len] * len(m.dst_kv_ptrs), U64)
         m.dst_kv_mem_kinds = ("VRAM",) * len(m.dst_kv_ptrs)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, KVArgsRegisterInfo)
 
 
 def encode(message: KVArgsRegisterInfo) -> list[bytes]:
     """A KVArgsRegisterInfo to frames of layout r2."""
-    if not is_repeat(message.dst_kv_item_lens, message.dst_kv_item_len, message.dst_kv_ptrs):
-        lossy(_NO_DST_KV_ITEM_LENS, message.dst_kv_item_lens)
-    if not is_repeat(message.dst_kv_mem_kinds, "VRAM", message.dst_kv_ptrs):
-        lossy(_NO_DST_KV_MEM_KINDS, message.dst_kv_mem_kinds)
-    if len(message.dst_kv_layer_ids):
-        lossy(_NO_DST_KV_LAYER_IDS, message.dst_kv_layer_ids)
-    if message.dst_num_slots is not None:
-        lossy(_NO_DST_NUM_SLOTS, message.dst_num_slots)
-    if len(message.dst_state_item_lens):
-        lossy(_NO_DST_STATE_ITEM_LENS, message.dst_state_item_lens)
-    if len(message.dst_state_dim_per_tensor):
-        lossy(_NO_DST_STATE_DIM_PER_TENSOR, message.dst_state_dim_per_tensor)
-    if len(message.dst_state_layer_ids):
-        lossy(_NO_DST_STATE_LAYER_IDS, message.dst_state_layer_ids)
-    if len(message.dst_state_data_lens):
-        lossy(_NO_DST_STATE_DATA_LENS, message.dst_state_data_lens)
-    if message.staging_base_ptr != 0:
-        lossy(_NO_STAGING_BASE_PTR, message.staging_base_ptr)
-    if message.staging_total_size != 0:
-        lossy(_NO_STAGING_TOTAL_SIZE, message.staging_total_size)
-    if message.dst_dcp_size != 1:
-        lossy(_NO_DST_DCP_SIZE, message.dst_dcp_size)
-    if message.dst_dcp_rank != 0:
-        lossy(_NO_DST_DCP_RANK, message.dst_dcp_rank)
-    return [
-        b"NixlMsgGuard",
-        b"None",
-        put_host(message.endpoint, _F1),
-        put_dec(message.dst_port, _F2),
-        put_text(message.agent_name, _F3),
-        put_opaque(message.agent_metadata, _F4),
-        put_array(message.dst_kv_ptrs, U64, _F5),
-        put_array(message.dst_aux_ptrs, U64, _F6),
-        put_one_list(message.dst_state_data_ptrs, U64, _F7),
-        put_dec(message.gpu_id, _F8),
-        put_dec(message.decode_tp_size, _F9),
-        put_dec(message.decode_tp_rank, _F10),
-        put_dec(message.dst_kv_item_len, _F11),
-    ]
+    try:
+        frames = [
+            b"NixlMsgGuard",
+            b"None",
+            put_host(message.endpoint, _F1),
+            put_dec(message.dst_port, _F2),
+            put_text(message.agent_name, _F3),
+            put_opaque(message.agent_metadata, _F4),
+            put_array(message.dst_kv_ptrs, U64, _F5),
+            put_array(message.dst_aux_ptrs, U64, _F6),
+            put_one_list(message.dst_state_data_ptrs, U64, _F7),
+            put_dec(message.gpu_id, _F8),
+            put_dec(message.decode_tp_size, _F9),
+            put_dec(message.decode_tp_rank, _F10),
+            put_dec(message.dst_kv_item_len, _F11),
+        ]
+        if not is_repeat(message.dst_kv_item_lens, message.dst_kv_item_len, message.dst_kv_ptrs):
+            lossy(_NO_DST_KV_ITEM_LENS, message.dst_kv_item_lens)
+        if not is_repeat(message.dst_kv_mem_kinds, "VRAM", message.dst_kv_ptrs):
+            lossy(_NO_DST_KV_MEM_KINDS, message.dst_kv_mem_kinds)
+        if has_items(message.dst_kv_layer_ids):
+            lossy(_NO_DST_KV_LAYER_IDS, message.dst_kv_layer_ids)
+        if message.dst_num_slots is not None:
+            lossy(_NO_DST_NUM_SLOTS, message.dst_num_slots)
+        if has_items(message.dst_state_item_lens):
+            lossy(_NO_DST_STATE_ITEM_LENS, message.dst_state_item_lens)
+        if has_items(message.dst_state_dim_per_tensor):
+            lossy(_NO_DST_STATE_DIM_PER_TENSOR, message.dst_state_dim_per_tensor)
+        if has_items(message.dst_state_layer_ids):
+            lossy(_NO_DST_STATE_LAYER_IDS, message.dst_state_layer_ids)
+        if has_items(message.dst_state_data_lens):
+            lossy(_NO_DST_STATE_DATA_LENS, message.dst_state_data_lens)
+        if not means(message.staging_base_ptr, 0):
+            lossy(_NO_STAGING_BASE_PTR, message.staging_base_ptr)
+        if not means(message.staging_total_size, 0):
+            lossy(_NO_STAGING_TOTAL_SIZE, message.staging_total_size)
+        if not means(message.dst_dcp_size, 1):
+            lossy(_NO_DST_DCP_SIZE, message.dst_dcp_size)
+        if not means(message.dst_dcp_rank, 0):
+            lossy(_NO_DST_DCP_RANK, message.dst_dcp_rank)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, KVArgsRegisterInfo, _L, fault)
+    return frames

@@ -5,10 +5,10 @@ GENERATED from protocol/nixl/kv_args_register_info.toml by `pdwire generate`. Do
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
     NO_U32,
-    NOT_PLAIN,
     SMALL,
     U32,
     U64,
@@ -21,9 +21,11 @@ from pdwire.frames import (
     const,
     dec,
     guarded,
+    has_items,
     host,
     lists,
     lossy,
+    means,
     names,
     opaque,
     plain,
@@ -135,10 +137,10 @@ def _check(m: KVArgsRegisterInfo) -> None:
     """Raise InvariantError where fields contradict each other."""
     if len(m.dst_kv_ptrs) != len(m.dst_kv_mem_kinds):
         came = f"{len(m.dst_kv_ptrs)} dst_kv_ptrs, {len(m.dst_kv_mem_kinds)} dst_kv_mem_kinds"
-        raise broken(_L, "as many dst_kv_mem_kinds as dst_kv_ptrs", came, "dst_kv_mem_kinds")
+        broken(_L, "as many dst_kv_mem_kinds as dst_kv_ptrs", came, "dst_kv_mem_kinds")
     if len(m.dst_kv_ptrs) != len(m.dst_kv_item_lens):
         came = f"{len(m.dst_kv_ptrs)} dst_kv_ptrs, {len(m.dst_kv_item_lens)} dst_kv_item_lens"
-        raise broken(_L, "as many dst_kv_item_lens as dst_kv_ptrs", came, "dst_kv_item_lens")
+        broken(_L, "as many dst_kv_item_lens as dst_kv_ptrs", came, "dst_kv_item_lens")
 
 
 def decode(frames: Frames) -> KVArgsRegisterInfo:
@@ -148,7 +150,7 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
     """
     try:
         if len(frames) != 20:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         (
             guard,
             f0,
@@ -205,43 +207,53 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
         )
         done = seal(m, KVArgsRegisterInfo)
         _check(done)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return done
 
 
 def encode(message: KVArgsRegisterInfo) -> list[bytes]:
     """A KVArgsRegisterInfo to frames of layout r6."""
-    _check(message)
-    if len(message.dst_kv_layer_ids):
-        lossy(_NO_DST_KV_LAYER_IDS, message.dst_kv_layer_ids)
-    if len(message.dst_state_layer_ids):
-        lossy(_NO_DST_STATE_LAYER_IDS, message.dst_state_layer_ids)
-    if len(message.dst_state_data_lens):
-        lossy(_NO_DST_STATE_DATA_LENS, message.dst_state_data_lens)
-    if message.dst_dcp_size != 1:
-        lossy(_NO_DST_DCP_SIZE, message.dst_dcp_size)
-    if message.dst_dcp_rank != 0:
-        lossy(_NO_DST_DCP_RANK, message.dst_dcp_rank)
-    return [
-        b"NixlMsgGuard",
-        b"None",
-        put_host(message.endpoint, _F1),
-        put_dec(message.dst_port, _F2),
-        put_text(message.agent_name, _F3),
-        put_opaque(message.agent_metadata, _F4),
-        put_array(message.dst_kv_ptrs, U64, _F5),
-        put_array(message.dst_aux_ptrs, U64, _F6),
-        put_lists(message.dst_state_data_ptrs, U64, _F7),
-        put_dec(message.gpu_id, _F8),
-        put_dec(message.decode_tp_size, _F9),
-        put_dec(message.decode_tp_rank, _F10),
-        put_dec(message.dst_kv_item_len, _F11),
-        put_lists(message.dst_state_item_lens, U32, _F12),
-        put_lists(message.dst_state_dim_per_tensor, U32, _F13),
-        b"" if message.staging_base_ptr == 0 else put_u64(message.staging_base_ptr, _F14),
-        b"" if message.staging_total_size == 0 else put_dec(message.staging_total_size, _F15),
-        b"" if message.dst_num_slots is None else put_dec(message.dst_num_slots, _F16),
-        put_names(message.dst_kv_mem_kinds, _F17),
-        put_array(message.dst_kv_item_lens, U64, _F18),
-    ]
+    try:
+        frames = [
+            b"NixlMsgGuard",
+            b"None",
+            put_host(message.endpoint, _F1),
+            put_dec(message.dst_port, _F2),
+            put_text(message.agent_name, _F3),
+            put_opaque(message.agent_metadata, _F4),
+            put_array(message.dst_kv_ptrs, U64, _F5),
+            put_array(message.dst_aux_ptrs, U64, _F6),
+            put_lists(message.dst_state_data_ptrs, U64, _F7),
+            put_dec(message.gpu_id, _F8),
+            put_dec(message.decode_tp_size, _F9),
+            put_dec(message.decode_tp_rank, _F10),
+            put_dec(message.dst_kv_item_len, _F11),
+            put_lists(message.dst_state_item_lens, U32, _F12),
+            put_lists(message.dst_state_dim_per_tensor, U32, _F13),
+            b"" if means(message.staging_base_ptr, 0) else put_u64(message.staging_base_ptr, _F14),
+            b""
+            if means(message.staging_total_size, 0)
+            else put_dec(message.staging_total_size, _F15),
+            b"" if message.dst_num_slots is None else put_dec(message.dst_num_slots, _F16),
+            put_names(message.dst_kv_mem_kinds, _F17),
+            put_array(message.dst_kv_item_lens, U64, _F18),
+        ]
+        if has_items(message.dst_kv_layer_ids):
+            lossy(_NO_DST_KV_LAYER_IDS, message.dst_kv_layer_ids)
+        if has_items(message.dst_state_layer_ids):
+            lossy(_NO_DST_STATE_LAYER_IDS, message.dst_state_layer_ids)
+        if has_items(message.dst_state_data_lens):
+            lossy(_NO_DST_STATE_DATA_LENS, message.dst_state_data_lens)
+        if not means(message.dst_dcp_size, 1):
+            lossy(_NO_DST_DCP_SIZE, message.dst_dcp_size)
+        if not means(message.dst_dcp_rank, 0):
+            lossy(_NO_DST_DCP_RANK, message.dst_dcp_rank)
+        _check(message)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, KVArgsRegisterInfo, _L, fault)
+    return frames

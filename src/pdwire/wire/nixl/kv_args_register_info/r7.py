@@ -5,9 +5,9 @@ GENERATED from protocol/nixl/kv_args_register_info.toml by `pdwire generate`. Do
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     U32,
     U64,
@@ -20,9 +20,11 @@ from pdwire.frames import (
     const,
     dec,
     guarded,
+    has_items,
     host,
     lists,
     lossy,
+    means,
     names,
     opaque,
     plain,
@@ -114,13 +116,13 @@ def _check(m: KVArgsRegisterInfo) -> None:
     """Raise InvariantError where fields contradict each other."""
     if len(m.dst_kv_ptrs) != len(m.dst_kv_mem_kinds):
         came = f"{len(m.dst_kv_ptrs)} dst_kv_ptrs, {len(m.dst_kv_mem_kinds)} dst_kv_mem_kinds"
-        raise broken(_L, "as many dst_kv_mem_kinds as dst_kv_ptrs", came, "dst_kv_mem_kinds")
+        broken(_L, "as many dst_kv_mem_kinds as dst_kv_ptrs", came, "dst_kv_mem_kinds")
     if len(m.dst_kv_ptrs) != len(m.dst_kv_item_lens):
         came = f"{len(m.dst_kv_ptrs)} dst_kv_ptrs, {len(m.dst_kv_item_lens)} dst_kv_item_lens"
-        raise broken(_L, "as many dst_kv_item_lens as dst_kv_ptrs", came, "dst_kv_item_lens")
+        broken(_L, "as many dst_kv_item_lens as dst_kv_ptrs", came, "dst_kv_item_lens")
     if m.dst_dcp_rank >= m.dst_dcp_size:
         came = f"dst_dcp_rank {m.dst_dcp_rank}, dst_dcp_size {m.dst_dcp_size}"
-        raise broken(_L, "dst_dcp_rank below dst_dcp_size", came, "dst_dcp_size")
+        broken(_L, "dst_dcp_rank below dst_dcp_size", came, "dst_dcp_size")
 
 
 def decode(frames: Frames) -> KVArgsRegisterInfo:
@@ -131,7 +133,7 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
     """
     try:
         if len(frames) != 24:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         (
             guard,
             f0,
@@ -192,39 +194,49 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
         )
         done = seal(m, KVArgsRegisterInfo)
         _check(done)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return done
 
 
 def encode(message: KVArgsRegisterInfo) -> list[bytes]:
     """A KVArgsRegisterInfo to frames of layout r7."""
-    _check(message)
-    if len(message.dst_state_data_lens):
-        lossy(_NO_DST_STATE_DATA_LENS, message.dst_state_data_lens)
-    return [
-        b"NixlMsgGuard",
-        b"None",
-        put_host(message.endpoint, _F1),
-        put_dec(message.dst_port, _F2),
-        put_text(message.agent_name, _F3),
-        put_opaque(message.agent_metadata, _F4),
-        put_array(message.dst_kv_ptrs, U64, _F5),
-        put_array(message.dst_aux_ptrs, U64, _F6),
-        put_lists(message.dst_state_data_ptrs, U64, _F7),
-        put_dec(message.gpu_id, _F8),
-        put_dec(message.decode_tp_size, _F9),
-        put_dec(message.decode_tp_rank, _F10),
-        put_dec(message.dst_kv_item_len, _F11),
-        put_lists(message.dst_state_item_lens, U32, _F12),
-        put_lists(message.dst_state_dim_per_tensor, U32, _F13),
-        b"" if message.staging_base_ptr == 0 else put_u64(message.staging_base_ptr, _F14),
-        b"" if message.staging_total_size == 0 else put_dec(message.staging_total_size, _F15),
-        b"" if message.dst_num_slots is None else put_dec(message.dst_num_slots, _F16),
-        put_names(message.dst_kv_mem_kinds, _F17),
-        put_array(message.dst_kv_item_lens, U64, _F18),
-        put_lists(message.dst_state_layer_ids, U32, _F19),
-        put_array(message.dst_kv_layer_ids, U32, _F20),
-        put_dec(message.dst_dcp_size, _F21),
-        put_dec(message.dst_dcp_rank, _F22),
-    ]
+    try:
+        frames = [
+            b"NixlMsgGuard",
+            b"None",
+            put_host(message.endpoint, _F1),
+            put_dec(message.dst_port, _F2),
+            put_text(message.agent_name, _F3),
+            put_opaque(message.agent_metadata, _F4),
+            put_array(message.dst_kv_ptrs, U64, _F5),
+            put_array(message.dst_aux_ptrs, U64, _F6),
+            put_lists(message.dst_state_data_ptrs, U64, _F7),
+            put_dec(message.gpu_id, _F8),
+            put_dec(message.decode_tp_size, _F9),
+            put_dec(message.decode_tp_rank, _F10),
+            put_dec(message.dst_kv_item_len, _F11),
+            put_lists(message.dst_state_item_lens, U32, _F12),
+            put_lists(message.dst_state_dim_per_tensor, U32, _F13),
+            b"" if means(message.staging_base_ptr, 0) else put_u64(message.staging_base_ptr, _F14),
+            b""
+            if means(message.staging_total_size, 0)
+            else put_dec(message.staging_total_size, _F15),
+            b"" if message.dst_num_slots is None else put_dec(message.dst_num_slots, _F16),
+            put_names(message.dst_kv_mem_kinds, _F17),
+            put_array(message.dst_kv_item_lens, U64, _F18),
+            put_lists(message.dst_state_layer_ids, U32, _F19),
+            put_array(message.dst_kv_layer_ids, U32, _F20),
+            put_dec(message.dst_dcp_size, _F21),
+            put_dec(message.dst_dcp_rank, _F22),
+        ]
+        if has_items(message.dst_state_data_lens):
+            lossy(_NO_DST_STATE_DATA_LENS, message.dst_state_data_lens)
+        _check(message)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, KVArgsRegisterInfo, _L, fault)
+    return frames

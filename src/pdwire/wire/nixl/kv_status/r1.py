@@ -5,9 +5,9 @@ GENERATED from protocol/nixl/kv_status.toml by `pdwire generate`. Do not edit.
 
 from __future__ import annotations
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     SMALL,
     Frames,
     Layout,
@@ -39,7 +39,7 @@ def decode(frames: Frames) -> KVStatus:
     """
     try:
         if len(frames) != 5:
-            raise wrong_count(_L, frames)
+            wrong_count(_L, frames)
         f0, f1, f2, f3, f4 = frames
         m = Draft()
         if f0 != b"KV_STATUS":
@@ -48,17 +48,25 @@ def decode(frames: Frames) -> KVStatus:
         m.status = dec(f2, _F2)
         m.prefill_rank = SMALL[f3] if f3 in SMALL else dec(f3, _F3)
         m.failure_reason = utf8(f4, _F4) if len(f4) else None
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, KVStatus)
 
 
 def encode(message: KVStatus) -> list[bytes]:
     """A KVStatus to frames of layout r1."""
-    return [
-        b"KV_STATUS",
-        put_dec(message.room, _F1),
-        put_dec(message.status, _F2),
-        put_dec(message.prefill_rank, _F3),
-        b"" if message.failure_reason is None else put_utf8(message.failure_reason, _F4),
-    ]
+    try:
+        frames = [
+            b"KV_STATUS",
+            put_dec(message.room, _F1),
+            put_dec(message.status, _F2),
+            put_dec(message.prefill_rank, _F3),
+            b"" if message.failure_reason is None else put_utf8(message.failure_reason, _F4),
+        ]
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, KVStatus, _L, fault)
+    return frames

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 
-from pdwire.codec import seal
-from pdwire.frames import NOT_PLAIN, Frames, Layout, Place, dec, lossy, matched, plain, put_dec
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
+from pdwire.frames import Frames, Layout, Place, dec, lossy, matched, means, plain, put_dec
 from pdwire.wire.nixl.notif_aux.message import COUNTS, Draft, NotifAux
 
 __all__ = ["decode", "encode"]
@@ -48,16 +49,23 @@ def decode(frames: Frames) -> NotifAux:
         m.room = dec(found["room"], _ROOM)
         m.pp_rank = None
         m.expected = 0
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, NotifAux)
 
 
 def encode(message: NotifAux) -> list[bytes]:
     """A NotifAux to the text of layout r1."""
-    if message.pp_rank is not None:
-        lossy(_NO_PP_RANK, message.pp_rank)
-    if message.expected != 0:
-        lossy(_NO_EXPECTED, message.expected)
-    parts = [put_dec(message.room, _ROOM), b"_aux"]
+    try:
+        parts = [put_dec(message.room, _ROOM), b"_aux"]
+        if message.pp_rank is not None:
+            lossy(_NO_PP_RANK, message.pp_rank)
+        if not means(message.expected, 0):
+            lossy(_NO_EXPECTED, message.expected)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, NotifAux, _L, fault)
     return [b"".join(parts)]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 
-from pdwire.codec import seal
-from pdwire.frames import NOT_PLAIN, Frames, Layout, Place, dec, matched, plain, put_dec
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
+from pdwire.frames import Frames, Layout, Place, dec, matched, means, plain, put_dec
 from pdwire.wire.nixl.notif_aux.message import COUNTS, Draft, NotifAux
 
 __all__ = ["decode", "encode"]
@@ -40,19 +41,26 @@ def decode(frames: Frames) -> NotifAux:
         m.room = dec(found["room"], _ROOM)
         m.pp_rank = None if found["pp_rank"] is None else dec(found["pp_rank"], _PP_RANK)
         m.expected = 0 if found["expected"] is None else dec(found["expected"], _EXPECTED)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, NotifAux)
 
 
 def encode(message: NotifAux) -> list[bytes]:
     """A NotifAux to the text of layout r3."""
-    parts = [put_dec(message.room, _ROOM), b"_aux"]
-    if message.pp_rank is not None or message.expected != 0:
-        parts += [
-            b"_nokv_",
-            put_dec(message.pp_rank, _PP_RANK),
-            b"_",
-            put_dec(message.expected, _EXPECTED),
-        ]
+    try:
+        parts = [put_dec(message.room, _ROOM), b"_aux"]
+        if message.pp_rank is not None or not means(message.expected, 0):
+            parts += [
+                b"_nokv_",
+                put_dec(message.pp_rank, _PP_RANK),
+                b"_",
+                put_dec(message.expected, _EXPECTED),
+            ]
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, NotifAux, _L, fault)
     return [b"".join(parts)]

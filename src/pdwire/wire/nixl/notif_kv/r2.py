@@ -7,20 +7,9 @@ from __future__ import annotations
 
 import re
 
-from pdwire.codec import seal
-from pdwire.frames import (
-    NOT_PLAIN,
-    Frames,
-    Layout,
-    Place,
-    dec,
-    flag,
-    lossy,
-    matched,
-    plain,
-    put_dec,
-    put_flag,
-)
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
+from pdwire.frames import Frames, Layout, Place, dec, flag, lossy, matched, plain, put_dec, put_flag
 from pdwire.wire.nixl.notif_kv.message import COUNTS, Draft, NotifKV
 
 __all__ = ["decode", "encode"]
@@ -68,24 +57,31 @@ def decode(frames: Frames) -> NotifKV:
         m.pp_rank = dec(found["pp_rank"], _PP_RANK)
         m.part_idx = None
         m.num_parts = None
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, NotifKV)
 
 
 def encode(message: NotifKV) -> list[bytes]:
     """A NotifKV to the text of layout r2."""
-    if message.part_idx is not None:
-        lossy(_NO_PART_IDX, message.part_idx)
-    if message.num_parts is not None:
-        lossy(_NO_NUM_PARTS, message.num_parts)
-    parts = [
-        put_dec(message.room, _ROOM),
-        b"_kv_",
-        put_dec(message.chunk_id, _CHUNK_ID),
-        b"_",
-        put_flag(message.is_last, _IS_LAST),
-        b"_",
-        put_dec(message.pp_rank, _PP_RANK),
-    ]
+    try:
+        parts = [
+            put_dec(message.room, _ROOM),
+            b"_kv_",
+            put_dec(message.chunk_id, _CHUNK_ID),
+            b"_",
+            put_flag(message.is_last, _IS_LAST),
+            b"_",
+            put_dec(message.pp_rank, _PP_RANK),
+        ]
+        if message.part_idx is not None:
+            lossy(_NO_PART_IDX, message.part_idx)
+        if message.num_parts is not None:
+            lossy(_NO_NUM_PARTS, message.num_parts)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, NotifKV, _L, fault)
     return [b"".join(parts)]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     Frames,
     Layout,
     Place,
@@ -48,7 +48,7 @@ def _check(m: NotifKV) -> None:
     """Raise InvariantError where fields contradict each other."""
     if m.part_idx is not None and m.num_parts is not None and m.part_idx >= m.num_parts:
         came = f"part_idx {m.part_idx}, num_parts {m.num_parts}"
-        raise broken(_L, "part_idx below num_parts", came, "num_parts")
+        broken(_L, "part_idx below num_parts", came, "num_parts")
 
 
 def decode(frames: Frames) -> NotifKV:
@@ -73,28 +73,35 @@ def decode(frames: Frames) -> NotifKV:
         m.num_parts = None if found["num_parts"] is None else dec(found["num_parts"], _NUM_PARTS)
         done = seal(m, NotifKV)
         _check(done)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return done
 
 
 def encode(message: NotifKV) -> list[bytes]:
     """A NotifKV to the text of layout r3."""
-    _check(message)
-    parts = [
-        put_dec(message.room, _ROOM),
-        b"_kv_",
-        put_dec(message.chunk_id, _CHUNK_ID),
-        b"_",
-        put_flag(message.is_last, _IS_LAST),
-        b"_",
-        put_dec(message.pp_rank, _PP_RANK),
-    ]
-    if message.part_idx is not None or message.num_parts is not None:
-        parts += [
-            b"_part_",
-            put_dec(message.part_idx, _PART_IDX),
+    try:
+        parts = [
+            put_dec(message.room, _ROOM),
+            b"_kv_",
+            put_dec(message.chunk_id, _CHUNK_ID),
             b"_",
-            put_dec(message.num_parts, _NUM_PARTS),
+            put_flag(message.is_last, _IS_LAST),
+            b"_",
+            put_dec(message.pp_rank, _PP_RANK),
         ]
+        if message.part_idx is not None or message.num_parts is not None:
+            parts += [
+                b"_part_",
+                put_dec(message.part_idx, _PART_IDX),
+                b"_",
+                put_dec(message.num_parts, _NUM_PARTS),
+            ]
+        _check(message)
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, NotifKV, _L, fault)
     return [b"".join(parts)]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 
-from pdwire.codec import seal
-from pdwire.frames import NOT_PLAIN, Frames, Layout, Place, dec, matched, plain, put_dec
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
+from pdwire.frames import Frames, Layout, Place, dec, matched, plain, put_dec
 from pdwire.wire.nixl.notif_state.message import COUNTS, Draft, NotifState
 
 __all__ = ["decode", "encode"]
@@ -38,18 +39,25 @@ def decode(frames: Frames) -> NotifState:
         m.room = dec(found["room"], _ROOM)
         m.pp_rank = dec(found["pp_rank"], _PP_RANK)
         m.component = dec(found["component"], _COMPONENT)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, NotifState)
 
 
 def encode(message: NotifState) -> list[bytes]:
     """A NotifState to the text of layout r2."""
-    parts = [
-        put_dec(message.room, _ROOM),
-        b"_state_",
-        put_dec(message.pp_rank, _PP_RANK),
-        b"_",
-        put_dec(message.component, _COMPONENT),
-    ]
+    try:
+        parts = [
+            put_dec(message.room, _ROOM),
+            b"_state_",
+            put_dec(message.pp_rank, _PP_RANK),
+            b"_",
+            put_dec(message.component, _COMPONENT),
+        ]
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, NotifState, _L, fault)
     return [b"".join(parts)]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from pdwire.codec import seal
+from pdwire.codec import seal, unfit
+from pdwire.errors import WireError
 from pdwire.frames import (
-    NOT_PLAIN,
     Frames,
     Layout,
     Place,
@@ -68,28 +68,35 @@ def decode(frames: Frames) -> NotifStg:
         m.page_start = dec(found["page_start"], _PAGE_START)
         m.num_pages = dec(found["num_pages"], _NUM_PAGES)
         m.agent_name = text(found["agent_name"], _AGENT_NAME)
-    except NOT_PLAIN:
+    except WireError:
+        raise
+    except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
         return decode(plain(frames, _L))
     return seal(m, NotifStg)
 
 
 def encode(message: NotifStg) -> list[bytes]:
     """A NotifStg to the text of layout r1."""
-    parts = [
-        put_dec(message.room, _ROOM),
-        b"_stg_",
-        put_dec(message.chunk_id, _CHUNK_ID),
-        b"_",
-        put_flag(message.is_last, _IS_LAST),
-        b"_",
-        put_dec(message.pp_rank, _PP_RANK),
-        b"_",
-        put_dec(message.chunk_idx, _CHUNK_IDX),
-        b"_",
-        put_dec(message.page_start, _PAGE_START),
-        b"_",
-        put_dec(message.num_pages, _NUM_PAGES),
-        b"_",
-        put_text(message.agent_name, _AGENT_NAME),
-    ]
+    try:
+        parts = [
+            put_dec(message.room, _ROOM),
+            b"_stg_",
+            put_dec(message.chunk_id, _CHUNK_ID),
+            b"_",
+            put_flag(message.is_last, _IS_LAST),
+            b"_",
+            put_dec(message.pp_rank, _PP_RANK),
+            b"_",
+            put_dec(message.chunk_idx, _CHUNK_IDX),
+            b"_",
+            put_dec(message.page_start, _PAGE_START),
+            b"_",
+            put_dec(message.num_pages, _NUM_PAGES),
+            b"_",
+            put_text(message.agent_name, _AGENT_NAME),
+        ]
+    except WireError:
+        raise
+    except Exception as fault:  # noqa: BLE001  # a value of another type: named there
+        unfit(message, NotifStg, _L, fault)
     return [b"".join(parts)]
