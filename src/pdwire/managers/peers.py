@@ -1,0 +1,132 @@
+"""One decode rank as the prefill side knows it, whichever backend and release announced it.
+
+A registration of any backend becomes a :class:`Peer`: the same facts under one name. What
+a release does not say is ``None`` or empty here, never a guess: lengths of regions are
+only known from NIXL (page slots since 0.5.13, state lengths since 0.5.22).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdwire.managers.sockets import Endpoint
+from pdwire.wire import mooncake, nixl
+
+__all__ = ["Peer", "Registration", "from_mooncake", "from_nixl"]
+
+Registration = mooncake.KVArgsRegisterInfo | nixl.KVArgsRegisterInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """A registered decode rank.
+
+    Attributes:
+        id: Mooncake session id, NIXL agent name, Mori engine key.
+        releases: releases whose layouts its registration fits; ``release`` is the newest.
+        kv_item_lens: bytes of a page per KV region; empty where only the first is known.
+        num_slots: pages per KV region, where the release says it.
+        state_lens: bytes of each state region, where the release says it.
+        metadata: what the engine needs to reach it.
+    """
+
+    id: str
+    endpoint: Endpoint
+    releases: tuple[str, ...]
+    tp_rank: int
+    tp_size: int
+    kv_ptrs: tuple[int, ...]
+    kv_item_len: int
+    kv_item_lens: tuple[int, ...] = ()
+    kv_layer_ids: tuple[int, ...] = ()
+    aux_ptrs: tuple[int, ...] = ()
+    state_ptrs: tuple[tuple[int, ...], ...] = ()
+    state_item_lens: tuple[tuple[int, ...], ...] = ()
+    state_lens: tuple[tuple[int, ...], ...] = ()
+    staging_base: int = 0
+    staging_size: int = 0
+    dcp_size: int = 1
+    dcp_rank: int = 0
+    num_slots: int | None = None
+    mem_kind: str = "DRAM"
+    gpu_id: int = 0
+    metadata: bytes = b""
+
+    @property
+    def release(self) -> str:
+        """The newest release that the peer can be."""
+        return self.releases[-1]
+
+    @property
+    def has_staging(self) -> bool:
+        """Staging is on for a peer when its base or its size is not zero."""
+        return self.staging_base != 0 or self.staging_size != 0
+
+
+def from_mooncake(info: mooncake.KVArgsRegisterInfo, releases: Sequence[str]) -> Peer:
+    """The peer that a Mooncake (or Ascend) registration announces."""
+    return Peer(
+        id=info.mooncake_session_id,
+        endpoint=(info.endpoint, info.dst_port),
+        releases=tuple(releases),
+        tp_rank=info.dst_tp_rank,
+        tp_size=info.dst_attn_tp_size,
+        kv_ptrs=_flat(info.dst_kv_ptrs),
+        kv_item_len=info.dst_kv_item_len,
+        kv_item_lens=_flat(info.dst_kv_item_lens),
+        kv_layer_ids=_flat(info.dst_kv_layer_ids),
+        aux_ptrs=_flat(info.dst_aux_ptrs),
+        state_ptrs=_nested(info.dst_state_data_ptrs),
+        state_item_lens=_nested(info.dst_state_item_lens),
+        staging_base=info.staging_base_ptr,
+        staging_size=info.staging_total_size,
+        dcp_size=info.dst_dcp_size,
+        dcp_rank=info.dst_dcp_rank,
+    )
+
+
+def from_nixl(info: nixl.KVArgsRegisterInfo, releases: Sequence[str]) -> Peer:
+    """The peer that a NIXL registration announces.
+
+    Raises:
+        ValueError: regions in several kinds of memory, which no release here sends.
+    """
+    kinds = set(info.dst_kv_mem_kinds)
+    if len(kinds) > 1:
+        raise ValueError(f"KV regions in several kinds of memory: {', '.join(sorted(kinds))}")
+    return Peer(
+        id=info.agent_name,
+        endpoint=(info.endpoint, info.dst_port),
+        releases=tuple(releases),
+        tp_rank=info.decode_tp_rank,
+        tp_size=info.decode_tp_size,
+        kv_ptrs=_flat(info.dst_kv_ptrs),
+        kv_item_len=info.dst_kv_item_len,
+        kv_item_lens=_flat(info.dst_kv_item_lens),
+        kv_layer_ids=_flat(info.dst_kv_layer_ids),
+        aux_ptrs=_flat(info.dst_aux_ptrs),
+        state_ptrs=_nested(info.dst_state_data_ptrs),
+        state_item_lens=_nested(info.dst_state_item_lens),
+        state_lens=_nested(info.dst_state_data_lens),
+        staging_base=info.staging_base_ptr,
+        staging_size=info.staging_total_size,
+        dcp_size=info.dst_dcp_size,
+        dcp_rank=info.dst_dcp_rank,
+        num_slots=info.dst_num_slots,
+        mem_kind=kinds.pop() if kinds else "DRAM",
+        gpu_id=info.gpu_id,
+        metadata=info.agent_metadata,
+    )
+
+
+def _flat(values: NDArray[np.unsignedinteger[Any]]) -> tuple[int, ...]:
+    return tuple(values.tolist())
+
+
+def _nested(lists: Sequence[NDArray[np.unsignedinteger[Any]]]) -> tuple[tuple[int, ...], ...]:
+    return tuple(_flat(part) for part in lists)
