@@ -140,18 +140,17 @@ class Planner:
         )
         # A release that does not say every length has regions of one length.
         lens = dst_lens or [peer.kv_item_len] * len(dst_ptrs)
-        size = self._args.page_size
         return head_slice_blocks(
             src_ptrs,
             src_lens,
             dst_ptrs,
             lens,
-            src_pages,
-            dst_pages,
-            size,
-            src_heads,
-            dst_heads,
-            cut,
+            src_pages=src_pages,
+            dst_pages=dst_pages,
+            page_size=self._args.page_size,
+            src_heads=src_heads,
+            dst_heads=dst_heads,
+            cut=cut,
         )
 
     def _dcp(self, peer: Peer, chunk: Chunk, dst_indices: I32Array, prefix_len: int) -> Blocks:
