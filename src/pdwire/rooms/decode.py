@@ -1,0 +1,335 @@
+"""The rooms of one decode rank: has everything arrived, and may the pages be used again.
+
+Rules, with the row of the field reports each answers:
+
+* A status for a room that is not open is dropped and creates nothing (R2); Failed is final
+  (R1). Success is the word of as many different prefill ranks as are expected, and waits
+  while staging holds it back.
+* From ``sent_metadata`` on a prefill rank may write. A room that fails after that, for whatever
+  reason, tells every prefill rank to stop, and its pages are not released before all of them
+  have acknowledged or a long timeout has passed (A1, V5). That outlives the room.
+* Every state that waits has a deadline and ends with a reason (R7).
+
+Not thread-safe: a shell holds one lock around every call and carries the effects out after it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pdwire.rooms.alarm import NEVER, Alarm
+from pdwire.rooms.effects import Drop, Effect, Endpoint, SendAbort
+from pdwire.rooms.holds import Hold, Holds
+from pdwire.rooms.limits import RoomError, RoomLimits
+from pdwire.rooms.poll import KVPoll
+from pdwire.rooms.tables import ACTIVE, DECODE, POLL, Event, Phase, step
+from pdwire.wire.common import AbortAck
+
+__all__ = ["DecodeRooms", "Verdict"]
+
+
+class Verdict(Protocol):
+    """What the rooms read of a KVStatus; each backend's generated class has it."""
+
+    @property
+    def room(self) -> int:
+        """The request."""
+
+    @property
+    def status(self) -> int:
+        """A number of :class:`KVPoll`."""
+
+    @property
+    def prefill_rank(self) -> int:
+        """Which prefill rank speaks."""
+
+    @property
+    def failure_reason(self) -> str | None:
+        """Why it failed, if it says so."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Room:
+    """One room; ``due`` is its deadline, and ``late`` what to say when it has passed."""
+
+    number: int
+    life: int
+    prefill: str
+    phase: Phase = Phase.ABSENT
+    due: float = NEVER
+    late: str = ""
+    reason: str | None = None
+    endpoints: tuple[Endpoint, ...] = ()
+    expected: int = 0
+    done: set[int] = field(default_factory=set)
+    arrived: bool = False
+    held: bool = False
+
+
+class DecodeRooms:
+    """Rooms of one decode rank.
+
+    Args:
+        limits: deadlines and bounds.
+    """
+
+    def __init__(self, limits: RoomLimits | None = None) -> None:
+        self._limits = limits or RoomLimits()
+        self._rooms: dict[int, _Room] = {}
+        self._holds = Holds()
+        self._lives = 0
+        self._alarm = Alarm()
+        self._counts: Counter[str] = Counter()
+
+    # ------------------------------------------------------------------ rooms
+
+    def open(
+        self,
+        room: int,
+        prefill: str,
+        now: float,
+        *,
+        endpoints: Sequence[Endpoint] = (),
+        expected: int = 0,
+    ) -> int:
+        """A receiver was made; gives the number of this life of the room.
+
+        Args:
+            room: the room.
+            prefill: bootstrap address of the prefill side.
+            now: monotonic seconds.
+            endpoints: control sockets of the prefill ranks that get metadata, dummy ones
+                included. Without any the room is Bootstrapping until ``resolved``.
+            expected: how many different prefill ranks have to say Success.
+
+        Raises:
+            RoomError: the room is open and not done.
+        """
+        old = self._rooms.get(room)
+        if old is not None and old.phase in ACTIVE:
+            raise RoomError(f"room {room} is already open: {old.phase}")
+        self._lives += 1
+        entry = self._rooms[room] = _Room(number=room, life=self._lives, prefill=prefill)
+        self._move(entry, Event.OPEN)
+        self._wait(entry, now, self._limits.bootstrap_s, "the prefill side was not found")
+        if endpoints:
+            self.resolved(room, endpoints, expected, now)
+        return entry.life
+
+    def resolved(
+        self,
+        room: int,
+        endpoints: Sequence[Endpoint],
+        expected: int,
+        now: float,
+        *,
+        deferred: bool = False,
+    ) -> list[Effect]:
+        """The prefill ranks are known.
+
+        Args:
+            room: the room.
+            endpoints: as in ``open``.
+            expected: as in ``open``.
+            now: monotonic seconds.
+            deferred: stay Bootstrapping until a prefill rank says WaitingForInput.
+
+        Raises:
+            RoomError: no endpoint, or less than one or more than that many answers expected.
+        """
+        if not 1 <= expected <= len(set(endpoints)):
+            raise RoomError(f"{expected} answers expected of {len(set(endpoints))} prefill ranks")
+        entry = self._rooms.get(room)
+        if entry is None or entry.phase is not Phase.BOOTSTRAPPING:
+            return self._drop("resolved-room-not-bootstrapping")
+        entry.endpoints = tuple(dict.fromkeys(endpoints))
+        entry.expected = expected
+        if not deferred:
+            self._prefill_ready(entry, now)
+        else:
+            self._wait(entry, now, self._limits.waiting_s, "the prefill side was not ready")
+        return []
+
+    def sent_metadata(self, room: int, now: float) -> bool:
+        """Call before the first send. ``False``: the room waits for none, do not send."""
+        entry = self._rooms.get(room)
+        if entry is None or not self._move(entry, Event.PUBLISH):
+            return False
+        self._wait(entry, now, self._limits.waiting_s, "not everything arrived")
+        return True
+
+    def close(self, room: int, now: float) -> list[Effect]:
+        """The receiver was cleared: forget the room. Pages stay held as long as they must."""
+        entry = self._rooms.get(room)
+        if entry is None:
+            return self._drop("close-unknown-room")
+        effects = self._fail(entry, "the decode side gave the request up", now)
+        self._move(entry, Event.CLOSE)
+        del self._rooms[room]
+        return effects
+
+    def status(self, room: int) -> KVPoll | None:
+        """What a poll says; ``None`` for a room that is not open."""
+        entry = self._rooms.get(room)
+        return None if entry is None else POLL[entry.phase]
+
+    def reason(self, room: int) -> str | None:
+        """Why an open room has failed."""
+        entry = self._rooms.get(room)
+        return None if entry is None else entry.reason
+
+    def pages_released(self, room: int, life: int | None = None) -> bool:
+        """Whether no prefill rank can write to the room's pages any more.
+
+        Args:
+            room: the room, open or forgotten.
+            life: what ``open`` gave; ``None`` asks about every life of the number.
+        """
+        entry = self._rooms.get(room)
+        if entry is not None and life in {None, entry.life} and entry.phase is Phase.TRANSFERRING:
+            return False
+        return not self._holds.holds(room, life)
+
+    # --------------------------------------------------------------- messages
+
+    def on_status(self, message: Verdict, now: float) -> list[Effect]:
+        """A prefill rank says how a room stands."""
+        entry = self._rooms.get(message.room)
+        if entry is None:
+            return self._drop("status-unknown-room")
+        if entry.phase not in ACTIVE:
+            return self._drop("status-done-room")
+        if message.status == KVPoll.Failed:
+            rank = message.prefill_rank
+            return self._fail(entry, message.failure_reason or f"prefill rank {rank} failed", now)
+        if message.status == KVPoll.WaitingForInput and entry.endpoints:
+            return [] if self._prefill_ready(entry, now) else self._drop("status-out-of-turn")
+        if message.status == KVPoll.Success and entry.phase is Phase.TRANSFERRING:
+            entry.done.add(message.prefill_rank)
+            entry.arrived |= len(entry.done) >= entry.expected
+            return self._maybe_done(entry)
+        return self._drop("status-out-of-turn")
+
+    def on_abort_ack(self, message: AbortAck, now: float) -> list[Effect]:  # noqa: ARG002
+        """A prefill rank writes no more for an aborted room."""
+        refused = self._holds.on_ack(message)
+        return [] if refused is None else self._drop(refused)
+
+    # ----------------------------------------------------------------- events
+
+    def mark_arrived(self, room: int, now: float) -> list[Effect]:  # noqa: ARG002  # one shape
+        """Everything is there, as a backend knows from its engine's notifications."""
+        entry = self._rooms.get(room)
+        if entry is None or entry.phase is not Phase.TRANSFERRING:
+            return self._drop("arrived-room-not-transferring")
+        entry.arrived = True
+        return self._maybe_done(entry)
+
+    def hold_success(self, room: int) -> None:
+        """Staging chunks of the room are not scattered yet."""
+        entry = self._rooms.get(room)
+        if entry is not None:
+            entry.held = True
+
+    def release_success(self, room: int, now: float) -> list[Effect]:  # noqa: ARG002  # one shape
+        """Every staging chunk of the room is scattered."""
+        entry = self._rooms.get(room)
+        if entry is None:
+            return self._drop("release-unknown-room")
+        entry.held = False
+        return self._maybe_done(entry)
+
+    def abort(self, room: int, reason: str, now: float) -> list[Effect]:
+        """Give a room up. Its prefill ranks are told, whether or not they have metadata."""
+        entry = self._rooms.get(room)
+        if entry is None or entry.phase not in ACTIVE:
+            return self._drop("abort-room-not-active")
+        return self._fail(entry, reason, now)
+
+    def prefill_down(self, prefill: str, reason: str, now: float) -> list[Effect]:
+        """The prefill side at a bootstrap address does not answer: its rooms fail."""
+        effects: list[Effect] = []
+        for entry in [room for room in self._rooms.values() if room.prefill == prefill]:
+            effects += self._fail(entry, reason, now)
+        return effects
+
+    # ------------------------------------------------------------------- time
+
+    def tick(self, now: float) -> list[Effect]:
+        """Let deadlines pass. Cheap when none has; call it as often as you like."""
+        if not self._alarm.rings(now):
+            return []
+        effects: list[Effect] = []
+        for entry in list(self._rooms.values()):
+            if now >= entry.due:
+                effects += self._fail(entry, entry.late, now)
+            else:
+                self._alarm.set(entry.due)
+        released, due = self._holds.expire(now)
+        self._counts["released-by-timeout"] += released
+        self._alarm.set(due)
+        return effects
+
+    def counts(self) -> dict[str, int]:
+        """Rooms by phase (``rooms-…``), what was dropped, holds."""
+        rooms = Counter(f"rooms-{room.phase}" for room in self._rooms.values())
+        rooms["pages-held"] = len(self._holds)
+        return {**self._counts, **rooms}
+
+    # ------------------------------------------------------------ the insides
+
+    def _drop(self, kind: str) -> list[Effect]:
+        self._counts[f"dropped-{kind}"] += 1
+        return [Drop(kind=kind)]
+
+    def _move(self, entry: _Room, event: Event) -> bool:
+        """The only place where a phase changes."""
+        target = step(DECODE, entry.phase, event)
+        if target is None:
+            return False
+        entry.phase = target
+        return True
+
+    def _wait(self, entry: _Room, now: float, seconds: float, what: str) -> None:
+        entry.due = self._alarm.set(now + seconds)
+        entry.late = f"{what} within {seconds:g} s"
+
+    def _prefill_ready(self, entry: _Room, now: float) -> bool:
+        if not self._move(entry, Event.READY):
+            return False
+        self._wait(entry, now, self._limits.waiting_s, "metadata was not sent")
+        return True
+
+    def _maybe_done(self, entry: _Room) -> list[Effect]:
+        if entry.arrived and not entry.held and self._move(entry, Event.FINISH):
+            entry.due = NEVER
+        return []
+
+    def _fail(self, entry: _Room, reason: str, now: float) -> list[Effect]:
+        """Fail an active room, hold its pages if somebody may write, tell everybody to stop."""
+        may_be_written = entry.phase is Phase.TRANSFERRING
+        if not self._move(entry, Event.FAIL):
+            return []
+        entry.reason = reason
+        entry.due = NEVER
+        if not entry.endpoints:
+            return []
+        generation = self._holds.next_generation()
+        if may_be_written:
+            self._hold(entry, generation, now)
+        return [
+            SendAbort(room=entry.number, prefill=endpoint, generation=generation)
+            for endpoint in entry.endpoints
+        ]
+
+    def _hold(self, entry: _Room, generation: int, now: float) -> None:
+        hold = Hold(
+            room=entry.number,
+            life=entry.life,
+            needed=len(entry.endpoints),
+            due=self._alarm.set(now + self._limits.abort_release_s),
+        )
+        self._holds.add(generation, hold)

@@ -1,0 +1,83 @@
+"""Pages of failed rooms that a prefill rank may still write to, until that is ruled out.
+
+Rules (A1, V5):
+
+* A hold begins when a room fails after its metadata went out, under a new generation.
+* It ends when every prefill rank that got the metadata has acknowledged that generation, or
+  when the long timeout has passed. An acknowledgement without generation, without rank or
+  of another generation proves nothing.
+* Dummy ranks count: they answer at once, and which rank is one need not be known here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pdwire.wire.common import AbortAck
+
+__all__ = ["Hold", "Holds"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Hold:
+    """Pages of one life of a room.
+
+    Attributes:
+        room: the room.
+        life: which life of the number.
+        needed: how many distinct prefill ranks have to acknowledge.
+        due: when the long timeout has passed.
+        ranks: those that have.
+    """
+
+    room: int
+    life: int
+    needed: int
+    due: float
+    ranks: set[int] = field(default_factory=set)
+
+
+class Holds:
+    """Open holds by generation. What was released is not kept."""
+
+    def __init__(self) -> None:
+        self._by_generation: dict[int, Hold] = {}
+        self._last = 0
+
+    def __len__(self) -> int:
+        return len(self._by_generation)
+
+    def next_generation(self) -> int:
+        """A number that no abort of this decode rank has had."""
+        self._last += 1
+        return self._last
+
+    def add(self, generation: int, hold: Hold) -> None:
+        """Begin to hold."""
+        self._by_generation[generation] = hold
+
+    def on_ack(self, message: AbortAck) -> str | None:
+        """Count an acknowledgement; otherwise the slug of why it counts for nothing."""
+        if message.generation is None or message.prefill_rank is None:
+            return "ack-without-generation"
+        hold = self._by_generation.get(message.generation)
+        if hold is None or hold.room != message.room:
+            return "ack-stale"
+        hold.ranks.add(message.prefill_rank)
+        if len(hold.ranks) >= hold.needed:
+            del self._by_generation[message.generation]
+        return None
+
+    def holds(self, room: int, life: int | None) -> bool:
+        """Whether pages of that life (``None``: of any life) of a room are held."""
+        return any(
+            hold.room == room and life in {None, hold.life} for hold in self._by_generation.values()
+        )
+
+    def expire(self, now: float) -> tuple[int, float]:
+        """Let the long timeout pass: how many were released by it, and the next one due."""
+        over = [key for key, hold in self._by_generation.items() if now >= hold.due]
+        for key in over:
+            del self._by_generation[key]
+        dues = (hold.due for hold in self._by_generation.values())
+        return len(over), min(dues, default=float("inf"))

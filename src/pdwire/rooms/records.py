@@ -1,0 +1,103 @@
+"""What is kept of a room on the prefill side, and the ticket that a write needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from pdwire.rooms.alarm import NEVER
+from pdwire.rooms.effects import Endpoint
+from pdwire.rooms.tables import Phase
+
+__all__ = ["Doom", "InfoT", "Metadata", "Room", "Write"]
+
+
+class Metadata(Protocol):
+    """What the rooms read of a TransferInfo; each backend's generated class has it."""
+
+    @property
+    def room(self) -> int:
+        """The request."""
+
+    @property
+    def endpoint(self) -> str:
+        """Host of the decode rank's control socket."""
+
+    @property
+    def dst_port(self) -> int:
+        """Its TCP port."""
+
+    @property
+    def required_dst_info_num(self) -> int:
+        """How many decode ranks, dummies included, announce the room here."""
+
+    @property
+    def decode_prefix_len(self) -> int | None:
+        """Tokens that decode already holds, if it says so."""
+
+    @property
+    def is_dummy(self) -> bool:
+        """Whether the rank only counts and wants no data."""
+
+
+InfoT = TypeVar("InfoT", bound=Metadata)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """Leave to write to one peer for one room, until it is handed back.
+
+    Attributes:
+        room: the room.
+        peer: the destination.
+        life: which life of the room number this belongs to.
+        serial: unlike any other ticket's.
+    """
+
+    room: int
+    peer: str
+    life: int
+    serial: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doom:
+    """A room that failed before it was opened: why, and until when that is remembered."""
+
+    reason: str
+    due: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Room(Generic[InfoT]):
+    """One room; ``due`` is its deadline, and ``late`` what to say when it has passed."""
+
+    number: int
+    life: int
+    phase: Phase = Phase.ABSENT
+    due: float = NEVER
+    late: str = ""
+    reason: str | None = None
+    infos: dict[str, InfoT] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
+    refused: set[Endpoint] = field(default_factory=set)
+    waiter: Endpoint | None = None
+    ready: bool = False
+    told_ready: bool = False
+    writes: int = 0
+    finishing: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every decode rank that is expected has sent its metadata."""
+        expected = next((i.required_dst_info_num for i in self.infos.values()), None)
+        return expected is not None and len(self.infos) >= expected
+
+    def parties(self) -> dict[Endpoint, tuple[str, bool]]:
+        """Endpoint -> peer id and whether it is a dummy; a data rank stands before a dummy."""
+        found: dict[Endpoint, tuple[str, bool]] = {}
+        for name, info in self.infos.items():
+            place = (info.endpoint, info.dst_port)
+            if place not in found or found[place][1]:
+                found[place] = (name, info.is_dummy)
+        return found
