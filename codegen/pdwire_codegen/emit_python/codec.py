@@ -16,6 +16,7 @@ from pdwire_codegen.emit_python.invariants import check_function, ending
 from pdwire_codegen.emit_python.names import message_package, speakers
 from pdwire_codegen.emit_python.places import KNOWN, layout_line, place_line
 from pdwire_codegen.emit_python.texts import text_codec
+from pdwire_codegen.emit_python.types import shape_of
 from pdwire_codegen.emit_python.writing import (
     Module,
     choice,
@@ -62,6 +63,8 @@ def _places(message: Message, layout: Layout) -> list[str]:
     lines: list[str] = []
     for frame in layout.frames:
         lines += place_line(frame, f"_F{frame.position}")
+        if small := ex.table(frame, message):
+            lines.append(f"_T{frame.position} = {small}")
     return [*lines, *lacking.places(message, layout, _held(layout))]
 
 
@@ -169,24 +172,35 @@ def _assign(frame: Frame, message: Message, layout: Layout) -> list[str]:
         index = frame.position + guard
         lines += [f"{_BODY}if n > {index}:", f"{_BODY}    {source} = frames[{index}]"]
         lines += choice(
-            f"{_BODY}    m.{frame.field} = ", _with_empty(frame, field, value, fallback)
+            f"{_BODY}    m.{frame.field} = ", _with_empty(frame, message, value, fallback)
         )
         return [*lines, f"{_BODY}else:", f"{_BODY}    m.{frame.field} = {absent}"]
-    return choice(target, _with_empty(frame, field, value, fallback))
+    return choice(target, _with_empty(frame, message, value, fallback))
 
 
-def _with_empty(frame: Frame, field: Field, value: str, fallback: str | None) -> list[str]:
+def _with_empty(
+    frame: Frame, message: Message, value: list[str], fallback: str | None
+) -> list[str]:
+    """The parts of the choice between a value and what the empty frame means."""
+    field = message.field_named(frame.field or "")
     source = f"f{frame.position}"
     if fallback is not None:
-        return [value, f"if len({source})", f"else {fallback}"]
-    natural = frame.empty is REQUIRED or frame.empty == () or frame.type == "bytes"
-    if natural:
-        return [value]
-    if " if " in value:
-        value = value[
-            value.rindex("else ") + 5 :
-        ]  # one choice a line: the table is for plain frames
-    return [value, f"if len({source})", f"else {ex.meaning(frame.empty, field, 'm')}"]
+        return [*value, f"if len({source})", f"else {fallback}"]
+    if _may_lack(frame, field):
+        return [*value, f'if {source} != b""', f"else {ex.meaning((), field, 'm')}"]
+    if frame.empty is REQUIRED or frame.empty == () or frame.type == "bytes":
+        return value
+    return [*value, f"if len({source})", f"else {ex.meaning(frame.empty, field, 'm')}"]
+
+
+def _may_lack(frame: Frame, field: Field) -> bool:
+    """Whether an array is likely to be empty: state's, and what later releases added."""
+    if frame.empty is not REQUIRED and frame.empty != ():
+        return False
+    nested = frame.type.endswith("[][]") and shape_of(frame.type) == "nested"
+    return nested or (
+        field.type == frame.type and field.absent == () and shape_of(frame.type) == "flat"
+    )
 
 
 def _encoder(message: Message, layout: Layout) -> list[str]:

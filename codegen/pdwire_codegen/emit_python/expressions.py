@@ -22,24 +22,67 @@ from pdwire_codegen.model import (
     Repeat,
 )
 
-__all__ = ["differs", "holds", "is_empty", "is_filled", "meaning", "names_in", "read", "write"]
+__all__ = [
+    "cheapest_first",
+    "differs",
+    "holds",
+    "is_empty",
+    "is_filled",
+    "meaning",
+    "names_in",
+    "read",
+    "table",
+    "write",
+]
 
 _INTEGERS = {"dec", "u32", "u64", "u32be"}
-_SMALL_LIMIT = 1024  # as in pdwire.frames.scalars
+_TEXTS_SEEN = {"host": "HOSTS", "hostport": "HOSTPORTS", "text": "WORDS"}
+_PORT_RANGE = (1, 65535)
+_SELDOM_SMALL = {"id", "bytes", "address"}  # units whose numbers a table would mostly miss
 
 
-def read(frame: Frame, message: Message, source: str, place: str) -> str:
-    """The value of a frame that is there and not empty."""
+def read(frame: Frame, message: Message, source: str, place: str) -> list[str]:
+    """The value of a frame that is there, as the parts of a choice.
+
+    Where a table of values seen often exists it is asked first: a call costs more than
+    looking a number up. Tables that may be emptied at any time are asked with ``get``.
+    """
     row = wire_type(frame.type)
     if _is_flattened(frame, message):
         if row.dtype:
-            return f"one_list({source}, {row.dtype}, {place})"
-        return f"one_{row.read}({source}, {place})"
+            return [f"one_list({source}, {row.dtype}, {place})"]
+        return [f"one_{row.read}({source}, {place})"]
     if row.dtype:
-        return f"{row.read}({source}, {row.dtype}, {place})"
-    if frame.type == "dec" and _takes_small(frame):
-        return f"SMALL[{source}] if {source} in SMALL else dec({source}, {place})"
-    return f"{row.read}({source}, {place})"
+        return [f"{row.read}({source}, {row.dtype}, {place})"]
+    plain = f"{row.read}({source}, {place})"
+    if frame.type in _TEXTS_SEEN and not frame.allowed:
+        return [f"{_TEXTS_SEEN[frame.type]}.get({source}) or {plain}"]
+    if frame.type == "dec" and _is_port(frame):
+        return [f"PORTS.get({source}) or port({source}, {place})"]
+    if frame.type == "flag":
+        return [f"FLAGS[{source}]", f"if {source} in FLAGS", f"else {plain}"]
+    if table(frame, message):
+        return _from_table(frame, f"_T{frame.position}", source, plain)
+    return [plain]
+
+
+def table(frame: Frame, message: Message) -> str:
+    """The table of a decimal's small values, where most values are small."""
+    if frame.type != "dec" or frame.field is None or _is_port(frame):
+        return ""
+    seldom = message.field_named(frame.field).unit in _SELDOM_SMALL
+    return "" if seldom else f"small({frame.min}, {frame.max})"
+
+
+def _is_port(frame: Frame) -> bool:
+    return (frame.min, frame.max) == _PORT_RANGE
+
+
+def _from_table(frame: Frame, name: str, source: str, plain: str) -> list[str]:
+    """One look where no value is false, else two."""
+    if frame.min is not None and frame.min > 0:
+        return [f"{name}.get({source}) or {plain}"]
+    return [f"{name}[{source}]", f"if {source} in {name}", f"else {plain}"]
 
 
 def write(frame: Frame, message: Message, value: str, place: str) -> str:
@@ -68,15 +111,6 @@ def _is_flattened(frame: Frame, message: Message) -> bool:
     return field.type.endswith("[][]") and not frame.type.endswith("[][]")
 
 
-def _takes_small(frame: Frame) -> bool:
-    return (
-        frame.min is not None
-        and frame.max is not None
-        and frame.min <= 0
-        and frame.max >= _SMALL_LIMIT - 1
-    )
-
-
 def meaning(what: Meaning, field: Field, owner: str) -> str:
     """The value that an empty or missing frame stands for."""
     row = wire_type(field.type)
@@ -102,13 +136,19 @@ def differs(what: Meaning, value: str, owner: str) -> str:
     return f"not means({value}, {literal(what)})"
 
 
+def cheapest_first(tests: list[str]) -> list[str]:
+    """Tests of which all must hold, those for ``None`` first: nothing costs less."""
+    return sorted(tests, key=lambda test: not test.endswith(" None"))
+
+
 def holds(rule: Derivation, message: Message, owner: str) -> list[str]:
     """The rule of a derived field as an expression, one condition a part."""
     tests = [
         _condition(message.field_named(name), message, condition, f"{owner}.{name}")
         for name, condition in rule.when
     ]
-    return [tests[0], *(f"and {test}" for test in tests[1:])]
+    first, *rest = cheapest_first(tests)
+    return [first, *(f"and {test}" for test in rest)]
 
 
 def is_empty(field: Field, value: str, *, none: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdwire_codegen.emit_python.expressions import is_empty, is_filled
+from pdwire_codegen.emit_python.expressions import cheapest_first, is_empty, is_filled
 from pdwire_codegen.emit_python.message import may_be_none
 from pdwire_codegen.emit_python.types import shape_of
 from pdwire_codegen.emit_python.writing import WIDTH, condition, literal, spans
@@ -18,7 +18,8 @@ def check_function(message: Message, layout: Layout) -> list[str]:
     lines = [f"def _check(m: {message.class_name}) -> None:"]
     lines.append('    """Raise InvariantError where fields contradict each other."""')
     for invariant in layout.invariants:
-        lines += condition(_violated(invariant, message), "and", "    ")
+        tests = cheapest_first(_violated(invariant, message))
+        lines += condition(tests, "and", "    ")
         says = ", ".join(_shown(name, message) for name in invariant.fields)
         lines += _told(f"f{literal(says)}")
         args = ["_L", literal(_says(invariant)), "came", literal(invariant.fields[-1])]

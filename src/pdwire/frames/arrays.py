@@ -52,8 +52,10 @@ I32: Final = np.dtype("<i4")
 U32: Final = np.dtype("<u4")
 U64: Final = np.dtype("<u8")
 
-_COUNT: Final = Struct("<I")
+_WORDS: Final = tuple(Struct(f"<{n}I") for n in range(9))
+_CODES: Final = {"<i4": "i", "<u4": "I", "<u8": "Q"}
 _frombuffer: Final = np.frombuffer
+_ndarray: Final = np.ndarray
 
 NO_I32: Final[I32Array] = np.frombuffer(b"", I32)
 NO_U32: Final[U32Array] = np.frombuffer(b"", U32)
@@ -77,8 +79,11 @@ def no_u64() -> U64Array:
 
 def array(raw: Any, dtype: np.dtype[Any], at: Place) -> Any:
     """A read-only view of the frame, shape ``(len(frame) / itemsize,)``."""
-    if raw.__class__ is bytes and not len(raw) % dtype.itemsize:
-        return _frombuffer(raw, dtype)
+    try:
+        if raw.__class__ is bytes:
+            return _frombuffer(raw, dtype)
+    except ValueError:
+        pass  # a broken item at the end; said below
     return _odd_array(raw, dtype, at)
 
 
@@ -100,30 +105,33 @@ def _view(raw: Any, at: Place) -> memoryview | bytes:
 
 def lists(raw: Any, dtype: np.dtype[Any], at: Place) -> tuple[Any, ...]:
     """A nested frame as one view per component; ``()`` for the empty frame."""
-    if not len(raw):
-        return ()
     if raw.__class__ is not bytes:
         raw = _view(raw, at)
-    count = _COUNT.unpack_from(raw)[0] if len(raw) >= 4 else refuse(at, raw, "no whole header")
+    if not raw:
+        return ()
+    whole, width = len(raw), dtype.itemsize
+    count = _WORDS[1].unpack_from(raw)[0] if whole >= 4 else refuse(at, raw, "no whole header")
     start = 4 + 4 * count
-    if not count or start > len(raw):
+    if not count or start > whole:
         refuse(at, raw, f"{count} components" + ("" if count else ": the empty frame says that"))
-    whole = _frombuffer(raw, np.uint8)
     parts: list[Any] = []
-    for size in _frombuffer(raw, U32, count, 4).tolist():
+    form = _WORDS[count] if count < len(_WORDS) else Struct(f"<{count}I")
+    for size in form.unpack_from(raw, 4):
         end = start + size
-        if size % dtype.itemsize or end > len(raw):
+        if size % width or end > whole:
             refuse(at, raw, f"component {len(parts)} claims {size} bytes")
-        parts.append(whole[start:end].view(dtype) if size else _frombuffer(b"", dtype))
+        bytes_, offset = (raw, start) if size else (b"", 0)  # numpy finds nothing at the end
+        parts.append(_frombuffer(bytes_, dtype, size // width, offset))
         start = end
-    if start != len(raw):
-        refuse(at, raw, f"{len(raw) - start} bytes left over")
+    if start != whole:
+        refuse(at, raw, f"{whole - start} bytes left over")
     return tuple(parts)
 
 
 def one_list(raw: Any, dtype: np.dtype[Any], at: Place) -> tuple[Any, ...]:
     """A flat frame of a nested field: one component, or none for no bytes."""
-    return (array(raw, dtype, at),) if len(raw) else ()
+    only = array(raw, dtype, at)
+    return (only,) if len(only) else ()
 
 
 def _items(value: Any, dtype: np.dtype[Any], at: Place) -> NDArray[Any]:
@@ -157,9 +165,15 @@ def _listed(value: Any, dtype: np.dtype[Any], at: Place) -> NDArray[Any]:
 
 def put_array(value: Any, dtype: np.dtype[Any], at: Place) -> bytes:
     """The little-endian items."""
-    if value.__class__ is np.ndarray and value.dtype == dtype and value.ndim == 1:
+    kind = value.__class__
+    if kind is _ndarray and value.dtype == dtype and value.ndim == 1:
         raw: bytes = value.tobytes()
         return raw
+    if kind is list or kind is tuple:
+        try:
+            return pack(f"<{len(value)}{_CODES[dtype.str]}", *value)
+        except (error, OverflowError, TypeError):
+            pass  # some item is not one of the dtype: which, is said below
     return _items(value, dtype, at).tobytes()
 
 

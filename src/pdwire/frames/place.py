@@ -52,7 +52,7 @@ class Layout:
         lead: the constants that tell the message, ``(index in the multipart, bytes)``.
     """
 
-    __slots__ = ("counts", "guard", "layout", "lead", "message", "others", "releases")
+    __slots__ = ("counts", "guard", "layout", "lead", "message", "others", "places", "releases")
 
     def __init__(
         self,
@@ -71,6 +71,12 @@ class Layout:
         self.counts = counts
         self.others = others
         self.guard = guard
+        self.places: list[Place] = []  # each adds itself
+
+    def place(self, position: int) -> Place:
+        """The place of a frame; one without a name where the layout has none there."""
+        known = (place for place in self.places if place.position == position)
+        return next(known, None) or Place(self, position, "", "")
 
 
 class Place:
@@ -88,6 +94,8 @@ class Place:
         hi: int = 0,
         allowed: tuple[str, ...] = (),
     ) -> None:
+        if field:
+            layout.places.append(self)
         self.layout = layout
         self.position = position
         self.field = field
@@ -264,7 +272,7 @@ def plain(frames: Any, layout: Layout) -> list[bytes]:
     if isinstance(frames, list | tuple) and all(f.__class__ is bytes for f in frames):
         raise RuntimeError(f"codec of {layout.message} {layout.layout} failed on plain frames")
     guard = 0 if layout.guard is None else 1
-    return [as_bytes(frame, Place(layout, n - guard, "", "")) for n, frame in enumerate(listed)]
+    return [as_bytes(frame, layout.place(n - guard)) for n, frame in enumerate(listed)]
 
 
 _ONE_VALUE: Final = (bytes, bytearray, memoryview, str, Mapping, AbstractSet)

@@ -1,49 +1,71 @@
 """Numbers: ASCII decimals, flags and fixed-width integers, both ways.
 
 Canonical decimals only (field report F5): digits, no sign unless the field may be
-negative, no leading zero, no blanks. ``SMALL`` answers the common small numbers from a
-table; it holds canonical spellings alone, so a hit needs no further check.
+negative, no leading zero, no blanks. Tables answer what comes often: :func:`small` the
+small numbers of a range, ``PORTS`` the ports seen lately, ``FLAGS`` both flags. They hold
+nothing but canonical spellings of values in range, so a hit needs no further check.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from numbers import Integral
+from struct import Struct
 from typing import Any, Final
 
 from pdwire.frames.place import Place, as_bytes, lossy, refuse
 
 __all__ = [
-    "SMALL",
-    "SMALL_LIMIT",
+    "FLAGS",
+    "PORTS",
     "dec",
     "flag",
     "means",
+    "port",
     "put_dec",
     "put_flag",
     "put_u32",
     "put_u32be",
     "put_u64",
+    "small",
     "u32",
     "u32be",
     "u64",
 ]
 
-SMALL_LIMIT: Final = 1024
-SMALL: Final[dict[bytes, int]] = {b"%d" % n: n for n in range(SMALL_LIMIT)}
+_SMALL_LIMIT: Final = 1024
 _MOST_DIGITS: Final = 20  # 2^64-1 has 20; more is out of every range, and int() is not asked
+_MOST_PORTS: Final = 4096
+_U32: Final = Struct("<I")
+_U64: Final = Struct("<Q")
+_U32BE: Final = Struct(">I")
+
+FLAGS: Final[dict[bytes, bool]] = {b"0": False, b"1": True}
+PORTS: Final[dict[bytes, int]] = {}
+"""Ports seen lately, by their spelling. Ask with ``get``: another thread may empty it."""
+
+
+@cache
+def small(lo: int, hi: int) -> dict[bytes, int]:
+    """The numbers of ``lo..hi`` below 1024, by their spelling: one table a range, read only."""
+    return {b"%d" % number: number for number in range(max(lo, 0), min(hi + 1, _SMALL_LIMIT))}
 
 
 def dec(raw: Any, at: Place) -> int:
     """A canonical ASCII decimal within ``at.lo..at.hi``."""
-    if raw.__class__ is bytes and len(raw) <= _MOST_DIGITS and raw.isdigit():
-        value = int(raw)
-        if at.lo <= value <= at.hi and (raw[0] != 48 or len(raw) == 1):
-            return value
+    try:
+        # Digits that do not begin with 0 are those from b"1" on.
+        if raw.isdigit() and raw >= b"1" and len(raw) <= _MOST_DIGITS:
+            value = int(raw)
+            if at.lo <= value <= at.hi:
+                return value
+    except (AttributeError, TypeError):
+        pass  # not bytes; said below, if it is no buffer either
     return _odd_dec(as_bytes(raw, at), at)
 
 
 def _odd_dec(raw: bytes, at: Place) -> int:
-    """What is not plain digits: a permitted negative, other buffers, or an error."""
+    """Zero, a permitted negative, what came in other buffers, or an error."""
     digits = raw[1:] if raw[:1] == b"-" and at.lo < 0 else raw
     if not (digits.isdigit() and len(digits) <= _MOST_DIGITS):
         hint = "the peer spelled None as text" if raw == b"None" else ""
@@ -53,6 +75,15 @@ def _odd_dec(raw: bytes, at: Place) -> int:
         refuse(at, raw, "not the canonical spelling")
     if not at.lo <= value <= at.hi:
         refuse(at, raw, "out of range")
+    return value
+
+
+def port(raw: Any, at: Place) -> int:
+    """A canonical ASCII decimal in 1..65535; remembered, for ports come again and again."""
+    value = dec(raw, at)
+    if len(PORTS) >= _MOST_PORTS:
+        PORTS.clear()
+    PORTS[b"%d" % value] = value
     return value
 
 
@@ -101,11 +132,11 @@ def put_flag(value: Any, at: Place) -> bytes:
     lossy(at, value, "not a boolean")
 
 
-def _fixed(raw: Any, at: Place, width: int, order: str) -> int:
+def _fixed(raw: Any, at: Place, form: Struct) -> int:
     came = as_bytes(raw, at)
-    if len(came) != width:
-        refuse(at, came, f"{width} bytes wide")
-    value = int.from_bytes(came, "little" if order == "<" else "big")
+    if len(came) != form.size:
+        refuse(at, came, f"{form.size} bytes wide")
+    value: int = form.unpack(came)[0]
     if not at.lo <= value <= at.hi:
         refuse(at, came, f"{value} is out of range")
     return value
@@ -113,36 +144,36 @@ def _fixed(raw: Any, at: Place, width: int, order: str) -> int:
 
 def u32(raw: Any, at: Place) -> int:
     """Four bytes, little-endian."""
-    return _fixed(raw, at, 4, "<")
+    return _fixed(raw, at, _U32)
 
 
 def u64(raw: Any, at: Place) -> int:
     """Eight bytes, little-endian."""
-    return _fixed(raw, at, 8, "<")
+    return _fixed(raw, at, _U64)
 
 
 def u32be(raw: Any, at: Place) -> int:
     """Four bytes, big-endian."""
-    return _fixed(raw, at, 4, ">")
+    return _fixed(raw, at, _U32BE)
 
 
-def _put_fixed(value: Any, at: Place, width: int, order: str) -> bytes:
-    whole = _whole(value, at)
+def _put_fixed(value: Any, at: Place, form: Struct) -> bytes:
+    whole = value if value.__class__ is int else _whole(value, at)
     if not at.lo <= whole <= at.hi:
         lossy(at, value)
-    return whole.to_bytes(width, "little" if order == "<" else "big")
+    return form.pack(whole)
 
 
 def put_u32(value: Any, at: Place) -> bytes:
     """Four bytes, little-endian."""
-    return _put_fixed(value, at, 4, "<")
+    return _put_fixed(value, at, _U32)
 
 
 def put_u64(value: Any, at: Place) -> bytes:
     """Eight bytes, little-endian."""
-    return _put_fixed(value, at, 8, "<")
+    return _put_fixed(value, at, _U64)
 
 
 def put_u32be(value: Any, at: Place) -> bytes:
     """Four bytes, big-endian."""
-    return _put_fixed(value, at, 4, ">")
+    return _put_fixed(value, at, _U32BE)

@@ -7,20 +7,24 @@ needs brackets around an IPv6 address and a canonical port 1..65535 (field repor
 F8): whatever fails here would fail later, in the send path, where no one can answer for
 it.
 
-The same few hosts and sessions come with every request, so validated spellings are
-remembered in a bounded table.
+The same few hosts and sessions come with every request, so valid spellings are remembered
+in bounded tables: ``HOSTS``, ``HOSTPORTS`` and ``WORDS`` by the frame, three others by the
+text. Ask them with ``get``, for another thread may empty them at any time.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import re
-from functools import lru_cache
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 from pdwire.frames.place import Place, as_bytes, lossy, refuse
 
 __all__ = [
+    "HOSTPORTS",
+    "HOSTS",
+    "WORDS",
     "host",
     "hostport",
     "names",
@@ -35,12 +39,29 @@ __all__ = [
     "utf8",
 ]
 
+K = TypeVar("K")
+V = TypeVar("V")
+
 _LONGEST: Final = 320
+_MOST: Final = 4096
 _LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME: Final = re.compile(rf"(?:{_LABEL}\.)*(?!\d+\Z){_LABEL}")
 _SCOPE: Final = re.compile(r"[A-Za-z0-9_.~-]{1,64}")
 _PORT: Final = re.compile(r"[1-9][0-9]{0,4}")
 _WORD: Final = re.compile(rb"[!-~]+")
+
+HOSTS: Final[dict[bytes, str]] = {}
+HOSTPORTS: Final[dict[bytes, str]] = {}
+WORDS: Final[dict[bytes, str]] = {}
+_HOST_BYTES: Final[dict[str, bytes]] = {}
+_HOSTPORT_BYTES: Final[dict[str, bytes]] = {}
+_WORD_BYTES: Final[dict[str, bytes]] = {}
+
+
+def _remember(table: dict[K, V], key: K, value: V) -> None:
+    if len(table) >= _MOST:
+        table.clear()
+    table[key] = value
 
 
 def _is_host(value: str) -> bool:
@@ -54,75 +75,58 @@ def _is_host(value: str) -> bool:
     return address.scope_id is None or _SCOPE.fullmatch(address.scope_id) is not None
 
 
-@lru_cache(maxsize=4096)
-def _known_host(raw: bytes) -> str:
-    """The text of a valid host; ``ValueError`` otherwise (failures are not remembered)."""
+def _valid_host(raw: bytes) -> str:
+    """The text of a valid host; ``ValueError`` otherwise."""
     value = str(raw, "ascii")
-    if not _is_host(value):
+    if len(raw) > _LONGEST or not _is_host(value):
         raise ValueError(value)
     return value
 
 
-@lru_cache(maxsize=4096)
-def _known_hostport(raw: bytes) -> str:
+def _valid_hostport(raw: bytes) -> str:
     value = str(raw, "ascii")
     name, colon, port = value.rpartition(":")
     bare_v6 = ":" in name and name[:1] != "["
-    if not colon or bare_v6 or not _is_host(name):
+    if len(raw) > _LONGEST or not colon or bare_v6 or not _is_host(name):
         raise ValueError(value)
     if not _PORT.fullmatch(port) or int(port) > 65535:
         raise ValueError(value)
     return value
 
 
+def _valid_word(raw: bytes) -> str:
+    if not _WORD.fullmatch(raw):
+        raise ValueError(raw)
+    return str(raw, "ascii")
+
+
+def _read(raw: Any, at: Place, valid: Callable[[bytes], str], known: dict[bytes, str]) -> str:
+    came = as_bytes(raw, at)
+    try:
+        value = valid(came)
+    except ValueError:
+        refuse(at, came)
+    if len(came) <= _LONGEST:
+        _remember(known, came, value)
+    return value
+
+
 def host(raw: Any, at: Place) -> str:
     """A host without a port."""
-    if raw.__class__ is not bytes:
-        raw = as_bytes(raw, at)
-    try:
-        if len(raw) <= _LONGEST:
-            return _known_host(raw)
-    except ValueError:
-        pass
-    refuse(at, raw)
+    return _read(raw, at, _valid_host, HOSTS)
 
 
 def hostport(raw: Any, at: Place) -> str:
     """``host:port``."""
-    if raw.__class__ is not bytes:
-        raw = as_bytes(raw, at)
-    try:
-        if len(raw) <= _LONGEST:
-            return _known_hostport(raw)
-    except ValueError:
-        pass
-    refuse(at, raw)
-
-
-@lru_cache(maxsize=4096)
-def _known_word(raw: bytes) -> str:
-    if not _WORD.fullmatch(raw):
-        raise ValueError(raw)
-    return str(raw, "ascii")
+    return _read(raw, at, _valid_hostport, HOSTPORTS)
 
 
 def text(raw: Any, at: Place) -> str:
     """Printable ASCII without blanks, not empty."""
-    if raw.__class__ is not bytes:
-        raw = as_bytes(raw, at)
-    try:
-        value = _known_word(raw) if len(raw) <= _LONGEST else _long_word(raw)
-    except ValueError:
-        refuse(at, raw)
+    value = _read(raw, at, _valid_word, WORDS)
     if at.allowed and value not in at.allowed:
-        refuse(at, raw)
+        refuse(at, as_bytes(raw, at))
     return value
-
-
-def _long_word(raw: bytes) -> str:
-    if not _WORD.fullmatch(raw):
-        raise ValueError(raw)
-    return str(raw, "ascii")
 
 
 def utf8(raw: Any, at: Place) -> str:
@@ -145,7 +149,13 @@ def opaque(raw: Any, at: Place) -> bytes:
 def names(raw: Any, at: Place) -> tuple[str, ...]:
     """A comma list of the field's words."""
     came = as_bytes(raw, at)
-    words = tuple(came.decode("latin-1").split(",")) if came else ()
+    first = came[: came.find(b",")] if b"," in came else came
+    word, commas = str(first, "latin-1"), came.count(b",")
+    # Most often it is one word again and again. The length is looked at before that is built.
+    alike = word in at.allowed and len(came) == len(first) * (commas + 1) + commas
+    if alike and came == first + (b"," + first) * commas:
+        return (word,) * (commas + 1)
+    words = tuple(str(came, "latin-1").split(",")) if came else ()
     for word in words:
         if word not in at.allowed:
             refuse(at, came, f"{word[:32]!r} is not one of {', '.join(at.allowed)}")
@@ -161,32 +171,38 @@ def _put(value: Any, at: Place, valid: bool, encoding: str) -> bytes:
         lossy(at, value)
 
 
-def _encoded(value: Any, at: Place, known: Any) -> bytes:
-    """Encode through the reader's own table, so that both ends share one rule."""
-    raw = _put(value, at, isinstance(value, str) and 0 < len(value) <= _LONGEST, "utf-8")
+def _written(
+    value: Any, at: Place, valid: Callable[[bytes], str], written: dict[str, bytes]
+) -> bytes:
+    """Encode by the reader's own rule, so that both ends share one."""
+    raw = _put(value, at, isinstance(value, str) and value != "", "utf-8")
     try:
-        known(raw)
+        valid(raw)
     except ValueError:
         lossy(at, value)
+    if len(raw) <= _LONGEST:
+        _remember(written, str(value), raw)
     return raw
 
 
 def put_host(value: Any, at: Place) -> bytes:
     """The bytes of a host."""
-    return _encoded(value, at, _known_host)
+    raw = _HOST_BYTES.get(value) if value.__class__ is str else None
+    return raw or _written(value, at, _valid_host, _HOST_BYTES)
 
 
 def put_hostport(value: Any, at: Place) -> bytes:
     """The bytes of ``host:port``."""
-    return _encoded(value, at, _known_hostport)
+    raw = _HOSTPORT_BYTES.get(value) if value.__class__ is str else None
+    return raw or _written(value, at, _valid_hostport, _HOSTPORT_BYTES)
 
 
 def put_text(value: Any, at: Place) -> bytes:
     """The bytes of a word."""
-    raw = _put(value, at, isinstance(value, str), "utf-8")
-    if not _WORD.fullmatch(raw) or (at.allowed and value not in at.allowed):
+    raw = _WORD_BYTES.get(value) if value.__class__ is str else None
+    if at.allowed and value not in at.allowed:
         lossy(at, value)
-    return raw
+    return raw or _written(value, at, _valid_word, _WORD_BYTES)
 
 
 def put_utf8(value: Any, at: Place) -> bytes:
@@ -208,7 +224,10 @@ def _is_octets(value: Any) -> bool:
 
 def put_names(value: Any, at: Place) -> bytes:
     """A comma list of the field's words."""
-    listed = isinstance(value, tuple | list)
-    if not listed or not all(isinstance(word, str) and word in at.allowed for word in value):
+    try:
+        valid = isinstance(value, tuple | list) and frozenset(at.allowed).issuperset(value)
+    except TypeError:  # a list is no word
+        valid = False
+    if not valid:
         lossy(at, value)
     return ",".join(value).encode("ascii")

@@ -8,7 +8,8 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
-    SMALL,
+    HOSTS,
+    PORTS,
     Frames,
     Layout,
     Place,
@@ -18,6 +19,7 @@ from pdwire.frames import (
     host,
     lossy,
     plain,
+    port,
     put_dec,
     put_host,
     wrong_count,
@@ -41,7 +43,7 @@ _NO_GENERATION = Place(
 
 def _check(m: AbortNotification) -> None:
     """Raise InvariantError where fields contradict each other."""
-    if m.decode_ip and m.decode_port is None:
+    if m.decode_port is None and m.decode_ip:
         came = f"decode_ip {m.decode_ip}, decode_port {m.decode_port}"
         broken(_L, "decode_port where there is decode_ip", came, "decode_port")
     if m.decode_port is not None and not m.decode_ip:
@@ -61,9 +63,9 @@ def decode(frames: Frames) -> AbortNotification:
         m = Draft()
         if f0 != b"ABORT":
             const(f0, b"ABORT", _F0)
-        m.room = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
-        m.decode_ip = host(f2, _F2)
-        m.decode_port = dec(f3, _F3)
+        m.room = dec(f1, _F1)
+        m.decode_ip = HOSTS.get(f2) or host(f2, _F2)
+        m.decode_port = PORTS.get(f3) or port(f3, _F3)
         m.generation = None
         done = seal(m, AbortNotification)
         _check(done)

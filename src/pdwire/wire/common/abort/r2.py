@@ -8,7 +8,8 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
-    SMALL,
+    HOSTS,
+    PORTS,
     Frames,
     Layout,
     Place,
@@ -17,8 +18,10 @@ from pdwire.frames import (
     dec,
     host,
     plain,
+    port,
     put_dec,
     put_host,
+    small,
     wrong_count,
 )
 from pdwire.wire.common.abort.message import COUNTS, AbortNotification, Draft
@@ -38,11 +41,12 @@ _F4 = Place(
     0,
     9223372036854775807,
 )
+_T4 = small(0, 9223372036854775807)
 
 
 def _check(m: AbortNotification) -> None:
     """Raise InvariantError where fields contradict each other."""
-    if m.decode_ip and m.decode_port is None:
+    if m.decode_port is None and m.decode_ip:
         came = f"decode_ip {m.decode_ip}, decode_port {m.decode_port}"
         broken(_L, "decode_port where there is decode_ip", came, "decode_port")
     if m.decode_port is not None and not m.decode_ip:
@@ -66,20 +70,20 @@ def decode(frames: Frames) -> AbortNotification:
         m = Draft()
         if f0 != b"ABORT":
             const(f0, b"ABORT", _F0)
-        m.room = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
+        m.room = dec(f1, _F1)
         if n > 2:
             f2 = frames[2]
-            m.decode_ip = host(f2, _F2)
+            m.decode_ip = HOSTS.get(f2) or host(f2, _F2)
         else:
             m.decode_ip = None
         if n > 3:
             f3 = frames[3]
-            m.decode_port = dec(f3, _F3)
+            m.decode_port = PORTS.get(f3) or port(f3, _F3)
         else:
             m.decode_port = None
         if n > 4:
             f4 = frames[4]
-            m.generation = SMALL[f4] if f4 in SMALL else dec(f4, _F4)
+            m.generation = _T4[f4] if f4 in _T4 else dec(f4, _F4)
         else:
             m.generation = None
         done = seal(m, AbortNotification)

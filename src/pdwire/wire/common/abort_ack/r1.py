@@ -7,18 +7,7 @@ from __future__ import annotations
 
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
-from pdwire.frames import (
-    SMALL,
-    Frames,
-    Layout,
-    Place,
-    const,
-    dec,
-    lossy,
-    plain,
-    put_dec,
-    wrong_count,
-)
+from pdwire.frames import Frames, Layout, Place, const, dec, lossy, plain, put_dec, wrong_count
 from pdwire.wire.common.abort_ack.message import COUNTS, AbortAck, Draft
 
 __all__ = ["decode", "encode"]
@@ -52,7 +41,7 @@ def decode(frames: Frames) -> AbortAck:
         m = Draft()
         if f0 != b"ABORT_ACK":
             const(f0, b"ABORT_ACK", _F0)
-        m.room = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
+        m.room = dec(f1, _F1)
         m.prefill_rank = None
         m.generation = None
     except WireError:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
-    SMALL,
     Frames,
     Layout,
     Place,
@@ -17,6 +16,7 @@ from pdwire.frames import (
     lossy,
     plain,
     put_dec,
+    small,
     wrong_count,
 )
 from pdwire.wire.common.abort_ack.message import COUNTS, AbortAck, Draft
@@ -27,6 +27,7 @@ _L = Layout("common ABORT_ACK", "r2", "0.5.19–0.5.21", (2, 3), COUNTS, None, (
 _F0 = Place(_L, 0, "tag", "the constant 'ABORT_ACK'")
 _F1 = Place(_L, 1, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
 _F2 = Place(_L, 2, "prefill_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T2 = small(0, 2147483647)
 _NO_GENERATION = Place(
     _L,
     None,
@@ -48,10 +49,10 @@ def decode(frames: Frames) -> AbortAck:
         m = Draft()
         if f0 != b"ABORT_ACK":
             const(f0, b"ABORT_ACK", _F0)
-        m.room = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
+        m.room = dec(f1, _F1)
         if n > 2:
             f2 = frames[2]
-            m.prefill_rank = SMALL[f2] if f2 in SMALL else dec(f2, _F2)
+            m.prefill_rank = _T2[f2] if f2 in _T2 else dec(f2, _F2)
         else:
             m.prefill_rank = None
         m.generation = None

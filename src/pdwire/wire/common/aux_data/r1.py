@@ -8,7 +8,6 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
-    SMALL,
     Frames,
     Layout,
     Place,
@@ -20,6 +19,7 @@ from pdwire.frames import (
     put_dec,
     put_opaque,
     put_u32be,
+    small,
     u32be,
     wrong_count,
 )
@@ -39,7 +39,9 @@ _L = Layout(
 _F0 = Place(_L, 0, "tag", "the constant 'AUX_DATA'")
 _F1 = Place(_L, 1, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
 _F2 = Place(_L, 2, "buffer_index", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T2 = small(0, 2147483647)
 _F3 = Place(_L, 3, "aux_index", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T3 = small(0, 2147483647)
 _F4 = Place(_L, 4, "data_length", "4 bytes, big-endian in 0..4294967295", 0, 4294967295)
 _F5 = Place(_L, 5, "data", "bytes")
 
@@ -56,9 +58,9 @@ def decode(frames: Frames) -> AuxData:
         m = Draft()
         if f0 != b"AUX_DATA":
             const(f0, b"AUX_DATA", _F0)
-        m.room = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
-        m.buffer_index = SMALL[f2] if f2 in SMALL else dec(f2, _F2)
-        m.aux_index = SMALL[f3] if f3 in SMALL else dec(f3, _F3)
+        m.room = dec(f1, _F1)
+        m.buffer_index = _T2[f2] if f2 in _T2 else dec(f2, _F2)
+        m.aux_index = _T3[f3] if f3 in _T3 else dec(f3, _F3)
         m.data = opaque(f5, _F5)
         if u32be(f4, _F4) != len(m.data):
             says = f"{len(m.data)} bytes of data"

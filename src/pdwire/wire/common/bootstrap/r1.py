@@ -8,7 +8,8 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
-    SMALL,
+    HOSTS,
+    PORTS,
     Frames,
     Layout,
     Place,
@@ -16,6 +17,7 @@ from pdwire.frames import (
     dec,
     host,
     plain,
+    port,
     put_dec,
     put_host,
     wrong_count,
@@ -43,9 +45,9 @@ def decode(frames: Frames) -> Bootstrap:
         m = Draft()
         if f0 != b"BOOTSTRAP":
             const(f0, b"BOOTSTRAP", _F0)
-        m.room = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
-        m.decode_ip = host(f2, _F2)
-        m.decode_port = dec(f3, _F3)
+        m.room = dec(f1, _F1)
+        m.decode_ip = HOSTS.get(f2) or host(f2, _F2)
+        m.decode_port = PORTS.get(f3) or port(f3, _F3)
     except WireError:
         raise
     except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
-    SMALL,
+    WORDS,
     Frames,
     Layout,
     Place,
@@ -17,6 +17,7 @@ from pdwire.frames import (
     plain,
     put_dec,
     put_text,
+    small,
     text,
     wrong_count,
 )
@@ -28,10 +29,14 @@ _L = Layout("common CHUNK_READY", "r2", "0.5.23", (7,), COUNTS, None, ((0, b"CHU
 _F0 = Place(_L, 0, "tag", "the constant 'CHUNK_READY'")
 _F1 = Place(_L, 1, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
 _F2 = Place(_L, 2, "chunk_idx", "a canonical decimal in 0..1048576", 0, 1048576)
+_T2 = small(0, 1048576)
 _F3 = Place(_L, 3, "page_start", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T3 = small(0, 2147483647)
 _F4 = Place(_L, 4, "num_pages", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_T4 = small(1, 2147483647)
 _F5 = Place(_L, 5, "writer_id", "printable ASCII without blanks")
 _F6 = Place(_L, 6, "prefill_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T6 = small(0, 2147483647)
 
 
 def decode(frames: Frames) -> ChunkReady:
@@ -46,12 +51,12 @@ def decode(frames: Frames) -> ChunkReady:
         m = Draft()
         if f0 != b"CHUNK_READY":
             const(f0, b"CHUNK_READY", _F0)
-        m.room = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
-        m.chunk_idx = SMALL[f2] if f2 in SMALL else dec(f2, _F2)
-        m.page_start = SMALL[f3] if f3 in SMALL else dec(f3, _F3)
-        m.num_pages = dec(f4, _F4)
-        m.writer_id = text(f5, _F5)
-        m.prefill_rank = SMALL[f6] if f6 in SMALL else dec(f6, _F6)
+        m.room = dec(f1, _F1)
+        m.chunk_idx = _T2[f2] if f2 in _T2 else dec(f2, _F2)
+        m.page_start = _T3[f3] if f3 in _T3 else dec(f3, _F3)
+        m.num_pages = _T4.get(f4) or dec(f4, _F4)
+        m.writer_id = WORDS.get(f5) or text(f5, _F5)
+        m.prefill_rank = _T6[f6] if f6 in _T6 else dec(f6, _F6)
     except WireError:
         raise
     except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
-    SMALL,
+    WORDS,
     Frames,
     Layout,
     Place,
@@ -18,6 +18,7 @@ from pdwire.frames import (
     plain,
     put_dec,
     put_text,
+    small,
     text,
     wrong_count,
 )
@@ -29,7 +30,9 @@ _L = Layout("common STAGING_REQ", "r1", "0.5.10–0.5.11", (5,), COUNTS, None, (
 _F0 = Place(_L, 0, "tag", "the constant 'STAGING_REQ'")
 _F1 = Place(_L, 1, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
 _F2 = Place(_L, 2, "chunk_idx", "a canonical decimal in 0..1048576", 0, 1048576)
+_T2 = small(0, 1048576)
 _F3 = Place(_L, 3, "chunk_num_pages", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_T3 = small(1, 2147483647)
 _F4 = Place(_L, 4, "session_id", "printable ASCII without blanks")
 _NO_REQUESTER_PP_RANK = Place(
     _L,
@@ -52,10 +55,10 @@ def decode(frames: Frames) -> StagingReq:
         m = Draft()
         if f0 != b"STAGING_REQ":
             const(f0, b"STAGING_REQ", _F0)
-        m.room = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
-        m.chunk_idx = SMALL[f2] if f2 in SMALL else dec(f2, _F2)
-        m.chunk_num_pages = dec(f3, _F3)
-        m.session_id = text(f4, _F4)
+        m.room = dec(f1, _F1)
+        m.chunk_idx = _T2[f2] if f2 in _T2 else dec(f2, _F2)
+        m.chunk_num_pages = _T3.get(f3) or dec(f3, _F3)
+        m.session_id = WORDS.get(f4) or text(f4, _F4)
         m.requester_pp_rank = None
     except WireError:
         raise

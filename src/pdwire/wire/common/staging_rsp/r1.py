@@ -8,7 +8,7 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
-    SMALL,
+    WORDS,
     Frames,
     Layout,
     Place,
@@ -17,6 +17,7 @@ from pdwire.frames import (
     plain,
     put_dec,
     put_text,
+    small,
     text,
     wrong_count,
 )
@@ -28,6 +29,7 @@ _L = Layout("common STAGING_RSP", "r1", "0.5.10–0.5.11", (7,), COUNTS, None, (
 _F0 = Place(_L, 0, "tag", "the constant 'STAGING_RSP'")
 _F1 = Place(_L, 1, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
 _F2 = Place(_L, 2, "chunk_idx", "a canonical decimal in 0..1048576", 0, 1048576)
+_T2 = small(0, 1048576)
 _F3 = Place(
     _L,
     3,
@@ -37,6 +39,7 @@ _F3 = Place(
     9223372036854775807,
 )
 _F4 = Place(_L, 4, "round", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
+_T4 = small(0, 9223372036854775807)
 _F5 = Place(_L, 5, "end", "a canonical decimal in -1..9223372036854775807", -1, 9223372036854775807)
 _F6 = Place(_L, 6, "session_id", "printable ASCII without blanks")
 
@@ -53,12 +56,12 @@ def decode(frames: Frames) -> StagingRsp:
         m = Draft()
         if f0 != b"STAGING_RSP":
             const(f0, b"STAGING_RSP", _F0)
-        m.room = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
-        m.chunk_idx = SMALL[f2] if f2 in SMALL else dec(f2, _F2)
-        m.offset = SMALL[f3] if f3 in SMALL else dec(f3, _F3)
-        m.round = SMALL[f4] if f4 in SMALL else dec(f4, _F4)
-        m.end = SMALL[f5] if f5 in SMALL else dec(f5, _F5)
-        m.session_id = text(f6, _F6)
+        m.room = dec(f1, _F1)
+        m.chunk_idx = _T2[f2] if f2 in _T2 else dec(f2, _F2)
+        m.offset = dec(f3, _F3)
+        m.round = _T4[f4] if f4 in _T4 else dec(f4, _F4)
+        m.end = dec(f5, _F5)
+        m.session_id = WORDS.get(f6) or text(f6, _F6)
     except WireError:
         raise
     except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again

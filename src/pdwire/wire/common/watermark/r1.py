@@ -8,7 +8,7 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
-    SMALL,
+    WORDS,
     Frames,
     Layout,
     Place,
@@ -17,6 +17,7 @@ from pdwire.frames import (
     plain,
     put_dec,
     put_text,
+    small,
     text,
     wrong_count,
 )
@@ -27,6 +28,7 @@ __all__ = ["decode", "encode"]
 _L = Layout("common WATERMARK", "r1", "0.5.10–0.5.11", (4,), COUNTS, None, ((0, b"WATERMARK"),))
 _F0 = Place(_L, 0, "tag", "the constant 'WATERMARK'")
 _F1 = Place(_L, 1, "round", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
+_T1 = small(0, 9223372036854775807)
 _F2 = Place(_L, 2, "tail", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
 _F3 = Place(_L, 3, "session_id", "printable ASCII without blanks")
 
@@ -43,9 +45,9 @@ def decode(frames: Frames) -> Watermark:
         m = Draft()
         if f0 != b"WATERMARK":
             const(f0, b"WATERMARK", _F0)
-        m.round = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
-        m.tail = SMALL[f2] if f2 in SMALL else dec(f2, _F2)
-        m.session_id = text(f3, _F3)
+        m.round = _T1[f1] if f1 in _T1 else dec(f1, _F1)
+        m.tail = dec(f2, _F2)
+        m.session_id = WORDS.get(f3) or text(f3, _F3)
     except WireError:
         raise
     except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again

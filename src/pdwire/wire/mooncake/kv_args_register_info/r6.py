@@ -8,8 +8,11 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
+    HOSTPORTS,
+    HOSTS,
+    NO_U32,
     NO_U64,
-    SMALL,
+    PORTS,
     U32,
     U64,
     Frames,
@@ -26,12 +29,14 @@ from pdwire.frames import (
     lossy,
     means,
     plain,
+    port,
     put_array,
     put_dec,
     put_host,
     put_hostport,
     put_lists,
     put_u64,
+    small,
     u64,
     wrong_count,
 )
@@ -56,7 +61,9 @@ _F4 = Place(_L, 4, "dst_kv_ptrs", "u64 items, a multiple of 8 bytes")
 _F5 = Place(_L, 5, "dst_aux_ptrs", "u64 items, a multiple of 8 bytes")
 _F6 = Place(_L, 6, "dst_state_data_ptrs", "nested u64 lists, every byte used")
 _F7 = Place(_L, 7, "dst_tp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T7 = small(0, 2147483647)
 _F8 = Place(_L, 8, "dst_attn_tp_size", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_T8 = small(1, 2147483647)
 _F9 = Place(
     _L,
     9,
@@ -86,7 +93,9 @@ _F15 = Place(
     9223372036854775807,
 )
 _F16 = Place(_L, 16, "dst_dcp_size", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_T16 = small(1, 2147483647)
 _F17 = Place(_L, 17, "dst_dcp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T17 = small(0, 2147483647)
 _NO_ENABLE_HISPARSE = Place(
     _L,
     None,
@@ -127,23 +136,23 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
         m = Draft()
         if f0 != b"None":
             const(f0, b"None", _F0)
-        m.endpoint = host(f1, _F1)
-        m.dst_port = dec(f2, _F2)
-        m.mooncake_session_id = hostport(f3, _F3)
+        m.endpoint = HOSTS.get(f1) or host(f1, _F1)
+        m.dst_port = PORTS.get(f2) or port(f2, _F2)
+        m.mooncake_session_id = HOSTPORTS.get(f3) or hostport(f3, _F3)
         m.dst_kv_ptrs = array(f4, U64, _F4)
         m.dst_aux_ptrs = array(f5, U64, _F5)
-        m.dst_state_data_ptrs = lists(f6, U64, _F6)
-        m.dst_tp_rank = SMALL[f7] if f7 in SMALL else dec(f7, _F7)
-        m.dst_attn_tp_size = dec(f8, _F8)
-        m.dst_kv_item_len = SMALL[f9] if f9 in SMALL else dec(f9, _F9)
-        m.dst_state_item_lens = lists(f10, U32, _F10)
-        m.dst_state_dim_per_tensor = lists(f11, U32, _F11)
-        m.dst_kv_layer_ids = array(f12, U32, _F12)
-        m.dst_state_layer_ids = lists(f13, U32, _F13)
+        m.dst_state_data_ptrs = lists(f6, U64, _F6) if f6 != b"" else ()
+        m.dst_tp_rank = _T7[f7] if f7 in _T7 else dec(f7, _F7)
+        m.dst_attn_tp_size = _T8.get(f8) or dec(f8, _F8)
+        m.dst_kv_item_len = dec(f9, _F9)
+        m.dst_state_item_lens = lists(f10, U32, _F10) if f10 != b"" else ()
+        m.dst_state_dim_per_tensor = lists(f11, U32, _F11) if f11 != b"" else ()
+        m.dst_kv_layer_ids = array(f12, U32, _F12) if f12 != b"" else NO_U32
+        m.dst_state_layer_ids = lists(f13, U32, _F13) if f13 != b"" else ()
         m.staging_base_ptr = u64(f14, _F14) if len(f14) else 0
         m.staging_total_size = dec(f15, _F15) if len(f15) else 0
-        m.dst_dcp_size = dec(f16, _F16) if len(f16) else 1
-        m.dst_dcp_rank = dec(f17, _F17) if len(f17) else 0
+        m.dst_dcp_size = _T16.get(f16) or dec(f16, _F16) if len(f16) else 1
+        m.dst_dcp_rank = _T17[f17] if f17 in _T17 else dec(f17, _F17) if len(f17) else 0
         m.enable_hisparse = False
         m.staging_slot_layer_ids = NO_U64
         m.dst_kv_item_lens = NO_U64

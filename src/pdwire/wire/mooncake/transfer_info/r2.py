@@ -8,9 +8,11 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
+    HOSTPORTS,
+    HOSTS,
     I32,
     NO_I32,
-    SMALL,
+    PORTS,
     Frames,
     Layout,
     Place,
@@ -23,11 +25,13 @@ from pdwire.frames import (
     lists,
     lossy,
     plain,
+    port,
     put_array,
     put_dec,
     put_host,
     put_hostport,
     put_lists,
+    small,
     wrong_count,
 )
 from pdwire.wire.mooncake.transfer_info.message import COUNTS, Draft, TransferInfo
@@ -41,9 +45,12 @@ _F2 = Place(_L, 2, "dst_port", "a canonical decimal in 1..65535", 1, 65535)
 _F3 = Place(_L, 3, "mooncake_session_id", "host:port, IPv6 in brackets")
 _F4 = Place(_L, 4, "dst_kv_indices", "i32 items, a multiple of 4 bytes")
 _F5 = Place(_L, 5, "dst_aux_index", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T5 = small(0, 2147483647)
 _F6 = Place(_L, 6, "dst_state_indices", "nested i32 lists, every byte used")
 _F7 = Place(_L, 7, "required_dst_info_num", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_T7 = small(1, 2147483647)
 _F8 = Place(_L, 8, "decode_prefix_len", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T8 = small(0, 2147483647)
 _NO_DST_DEVICE_KV_INDICES = Place(
     _L,
     None,
@@ -55,10 +62,10 @@ _NO_IS_DUMMY = Place(_L, None, "is_dummy", "what the layout's rule derives")
 
 def _check(m: TransferInfo) -> None:
     """Raise InvariantError where fields contradict each other."""
-    if len(m.dst_kv_indices) and m.dst_aux_index is None:
+    if m.dst_aux_index is None and len(m.dst_kv_indices):
         came = f"{len(m.dst_kv_indices)} dst_kv_indices, dst_aux_index {m.dst_aux_index}"
         broken(_L, "dst_aux_index where there is dst_kv_indices", came, "dst_aux_index")
-    if len(m.dst_state_indices) and m.dst_aux_index is None:
+    if m.dst_aux_index is None and len(m.dst_state_indices):
         came = f"{len(m.dst_state_indices)} dst_state_indices, dst_aux_index {m.dst_aux_index}"
         broken(_L, "dst_aux_index where there is dst_state_indices", came, "dst_aux_index")
 
@@ -74,17 +81,17 @@ def decode(frames: Frames) -> TransferInfo:
             wrong_count(_L, frames)
         f0, f1, f2, f3, f4, f5, f6, f7, f8 = frames
         m = Draft()
-        m.room = SMALL[f0] if f0 in SMALL else dec(f0, _F0)
-        m.endpoint = host(f1, _F1)
-        m.dst_port = dec(f2, _F2)
-        m.mooncake_session_id = hostport(f3, _F3)
+        m.room = dec(f0, _F0)
+        m.endpoint = HOSTS.get(f1) or host(f1, _F1)
+        m.dst_port = PORTS.get(f2) or port(f2, _F2)
+        m.mooncake_session_id = HOSTPORTS.get(f3) or hostport(f3, _F3)
         m.dst_kv_indices = array(f4, I32, _F4)
-        m.dst_aux_index = dec(f5, _F5) if len(f5) else None
-        m.dst_state_indices = lists(f6, I32, _F6)
-        m.required_dst_info_num = dec(f7, _F7)
-        m.decode_prefix_len = dec(f8, _F8) if len(f8) else None
+        m.dst_aux_index = _T5[f5] if f5 in _T5 else dec(f5, _F5) if len(f5) else None
+        m.dst_state_indices = lists(f6, I32, _F6) if f6 != b"" else ()
+        m.required_dst_info_num = _T7.get(f7) or dec(f7, _F7)
+        m.decode_prefix_len = _T8[f8] if f8 in _T8 else dec(f8, _F8) if len(f8) else None
         m.dst_device_kv_indices = NO_I32
-        m.is_dummy = not len(m.dst_kv_indices) and m.dst_aux_index is None
+        m.is_dummy = m.dst_aux_index is None and not len(m.dst_kv_indices)
         done = seal(m, TransferInfo)
         _check(done)
     except WireError:
@@ -110,7 +117,7 @@ def encode(message: TransferInfo) -> list[bytes]:
         ]
         if has_items(message.dst_device_kv_indices):
             lossy(_NO_DST_DEVICE_KV_INDICES, message.dst_device_kv_indices)
-        derived = not len(message.dst_kv_indices) and message.dst_aux_index is None
+        derived = message.dst_aux_index is None and not len(message.dst_kv_indices)
         if message.is_dummy is not derived:
             lossy(_NO_IS_DUMMY, message.is_dummy)
         _check(message)

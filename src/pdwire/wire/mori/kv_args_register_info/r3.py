@@ -8,8 +8,9 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
+    HOSTS,
     NO_U32,
-    SMALL,
+    PORTS,
     U32,
     Frames,
     Layout,
@@ -26,12 +27,14 @@ from pdwire.frames import (
     means,
     opaque,
     plain,
+    port,
     put_bin_lists,
     put_bins,
     put_dec,
     put_host,
     put_lists,
     put_opaque,
+    small,
     wrong_count,
 )
 from pdwire.wire.mori.kv_args_register_info.message import COUNTS, Draft, KVArgsRegisterInfo
@@ -55,8 +58,11 @@ _F4 = Place(_L, 4, "dst_kv_mem_descs", "a msgpack array of bin")
 _F5 = Place(_L, 5, "dst_aux_mem_descs", "a msgpack array of bin")
 _F6 = Place(_L, 6, "dst_state_mem_descs", "a msgpack array of arrays of bin")
 _F7 = Place(_L, 7, "gpu_id", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T7 = small(0, 2147483647)
 _F8 = Place(_L, 8, "decode_tp_size", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_T8 = small(1, 2147483647)
 _F9 = Place(_L, 9, "decode_tp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T9 = small(0, 2147483647)
 _F10 = Place(
     _L,
     10,
@@ -107,18 +113,18 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
         m = Draft()
         if f0 != b"None":
             const(f0, b"None", _F0)
-        m.endpoint = host(f1, _F1)
-        m.dst_port = dec(f2, _F2)
+        m.endpoint = HOSTS.get(f1) or host(f1, _F1)
+        m.dst_port = PORTS.get(f2) or port(f2, _F2)
         m.engine_desc = opaque(f3, _F3)
         m.dst_kv_mem_descs = bins(f4, _F4)
         m.dst_aux_mem_descs = bins(f5, _F5)
-        m.dst_state_mem_descs = bin_lists(f6, _F6)
-        m.gpu_id = SMALL[f7] if f7 in SMALL else dec(f7, _F7)
-        m.decode_tp_size = dec(f8, _F8)
-        m.decode_tp_rank = SMALL[f9] if f9 in SMALL else dec(f9, _F9)
-        m.dst_kv_item_len = SMALL[f10] if f10 in SMALL else dec(f10, _F10)
-        m.dst_state_item_lens = lists(f11, U32, _F11)
-        m.dst_state_dim_per_tensor = lists(f12, U32, _F12)
+        m.dst_state_mem_descs = bin_lists(f6, _F6) if f6 != b"" else ()
+        m.gpu_id = _T7[f7] if f7 in _T7 else dec(f7, _F7)
+        m.decode_tp_size = _T8.get(f8) or dec(f8, _F8)
+        m.decode_tp_rank = _T9[f9] if f9 in _T9 else dec(f9, _F9)
+        m.dst_kv_item_len = dec(f10, _F10)
+        m.dst_state_item_lens = lists(f11, U32, _F11) if f11 != b"" else ()
+        m.dst_state_dim_per_tensor = lists(f12, U32, _F12) if f12 != b"" else ()
         m.dst_kv_layer_ids = NO_U32
         m.dst_state_layer_ids = ()
         m.dst_dcp_size = 1

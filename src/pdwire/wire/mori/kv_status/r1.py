@@ -8,7 +8,6 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
-    SMALL,
     Frames,
     Layout,
     Place,
@@ -17,6 +16,7 @@ from pdwire.frames import (
     plain,
     put_dec,
     put_utf8,
+    small,
     utf8,
     wrong_count,
 )
@@ -27,7 +27,9 @@ __all__ = ["decode", "encode"]
 _L = Layout("mori KV_STATUS", "r1", "0.5.9–0.5.23", (4,), COUNTS, b"MoriMsgGuard")
 _F0 = Place(_L, 0, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
 _F1 = Place(_L, 1, "status", "a canonical decimal in 0..4", 0, 4)
+_T1 = small(0, 4)
 _F2 = Place(_L, 2, "prefill_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T2 = small(0, 2147483647)
 _F3 = Place(_L, 3, "failure_reason", "UTF-8 text")
 
 
@@ -43,9 +45,9 @@ def decode(frames: Frames) -> KVStatus:
         if guard != b"MoriMsgGuard":
             guarded(guard, _L)
         m = Draft()
-        m.room = SMALL[f0] if f0 in SMALL else dec(f0, _F0)
-        m.status = dec(f1, _F1)
-        m.prefill_rank = SMALL[f2] if f2 in SMALL else dec(f2, _F2)
+        m.room = dec(f0, _F0)
+        m.status = _T1[f1] if f1 in _T1 else dec(f1, _F1)
+        m.prefill_rank = _T2[f2] if f2 in _T2 else dec(f2, _F2)
         m.failure_reason = utf8(f3, _F3) if len(f3) else None
     except WireError:
         raise

@@ -8,8 +8,10 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
+    HOSTS,
     I32,
-    SMALL,
+    PORTS,
+    WORDS,
     Frames,
     Layout,
     Place,
@@ -21,11 +23,13 @@ from pdwire.frames import (
     lossy,
     means,
     plain,
+    port,
     put_array,
     put_dec,
     put_host,
     put_lists,
     put_text,
+    small,
     text,
     wrong_count,
 )
@@ -40,9 +44,12 @@ _F2 = Place(_L, 2, "dst_port", "a canonical decimal in 1..65535", 1, 65535)
 _F3 = Place(_L, 3, "engine_key", "printable ASCII without blanks")
 _F4 = Place(_L, 4, "dst_kv_indices", "i32 items, a multiple of 4 bytes")
 _F5 = Place(_L, 5, "dst_aux_index", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T5 = small(0, 2147483647)
 _F6 = Place(_L, 6, "dst_state_indices", "nested i32 lists, every byte used")
 _F7 = Place(_L, 7, "required_dst_info_num", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_T7 = small(1, 2147483647)
 _F8 = Place(_L, 8, "decode_prefix_len", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T8 = small(0, 2147483647)
 _NO_IS_DUMMY = Place(_L, None, "is_dummy", "what the layout's rule derives")
 
 
@@ -58,15 +65,15 @@ def decode(frames: Frames) -> TransferInfo:
         if guard != b"MoriMsgGuard":
             guarded(guard, _L)
         m = Draft()
-        m.room = SMALL[f0] if f0 in SMALL else dec(f0, _F0)
-        m.endpoint = host(f1, _F1)
-        m.dst_port = dec(f2, _F2)
-        m.engine_key = text(f3, _F3)
+        m.room = dec(f0, _F0)
+        m.endpoint = HOSTS.get(f1) or host(f1, _F1)
+        m.dst_port = PORTS.get(f2) or port(f2, _F2)
+        m.engine_key = WORDS.get(f3) or text(f3, _F3)
         m.dst_kv_indices = array(f4, I32, _F4)
-        m.dst_aux_index = dec(f5, _F5) if len(f5) else -1
-        m.dst_state_indices = lists(f6, I32, _F6)
-        m.required_dst_info_num = dec(f7, _F7)
-        m.decode_prefix_len = dec(f8, _F8) if len(f8) else None
+        m.dst_aux_index = _T5[f5] if f5 in _T5 else dec(f5, _F5) if len(f5) else -1
+        m.dst_state_indices = lists(f6, I32, _F6) if f6 != b"" else ()
+        m.required_dst_info_num = _T7.get(f7) or dec(f7, _F7)
+        m.decode_prefix_len = _T8[f8] if f8 in _T8 else dec(f8, _F8) if len(f8) else None
         m.is_dummy = not len(m.dst_kv_indices) and m.dst_aux_index < 0 and not m.decode_prefix_len
     except WireError:
         raise

@@ -8,9 +8,11 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
+    HOSTS,
     NO_U32,
-    SMALL,
+    PORTS,
     U64,
+    WORDS,
     Frames,
     Layout,
     Place,
@@ -26,11 +28,13 @@ from pdwire.frames import (
     means,
     opaque,
     plain,
+    port,
     put_array,
     put_dec,
     put_host,
     put_opaque,
     put_text,
+    small,
     text,
     wrong_count,
 )
@@ -55,8 +59,11 @@ _F4 = Place(_L, 4, "agent_metadata", "bytes")
 _F5 = Place(_L, 5, "dst_kv_ptrs", "u64 items, a multiple of 8 bytes")
 _F6 = Place(_L, 6, "dst_aux_ptrs", "u64 items, a multiple of 8 bytes")
 _F7 = Place(_L, 7, "gpu_id", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T7 = small(0, 2147483647)
 _F8 = Place(_L, 8, "decode_tp_size", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_T8 = small(1, 2147483647)
 _F9 = Place(_L, 9, "decode_tp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T9 = small(0, 2147483647)
 _F10 = Place(
     _L,
     10,
@@ -160,16 +167,16 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
         m = Draft()
         if f0 != b"None":
             const(f0, b"None", _F0)
-        m.endpoint = host(f1, _F1)
-        m.dst_port = dec(f2, _F2)
-        m.agent_name = text(f3, _F3)
+        m.endpoint = HOSTS.get(f1) or host(f1, _F1)
+        m.dst_port = PORTS.get(f2) or port(f2, _F2)
+        m.agent_name = WORDS.get(f3) or text(f3, _F3)
         m.agent_metadata = opaque(f4, _F4)
         m.dst_kv_ptrs = array(f5, U64, _F5)
         m.dst_aux_ptrs = array(f6, U64, _F6)
-        m.gpu_id = SMALL[f7] if f7 in SMALL else dec(f7, _F7)
-        m.decode_tp_size = dec(f8, _F8)
-        m.decode_tp_rank = SMALL[f9] if f9 in SMALL else dec(f9, _F9)
-        m.dst_kv_item_len = SMALL[f10] if f10 in SMALL else dec(f10, _F10)
+        m.gpu_id = _T7[f7] if f7 in _T7 else dec(f7, _F7)
+        m.decode_tp_size = _T8.get(f8) or dec(f8, _F8)
+        m.decode_tp_rank = _T9[f9] if f9 in _T9 else dec(f9, _F9)
+        m.dst_kv_item_len = dec(f10, _F10)
         m.dst_kv_layer_ids = NO_U32
         m.dst_num_slots = None
         m.dst_state_data_ptrs = ()

@@ -8,10 +8,12 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
+    HOSTS,
     NO_U32,
-    SMALL,
+    PORTS,
     U32,
     U64,
+    WORDS,
     Frames,
     Layout,
     Place,
@@ -28,12 +30,14 @@ from pdwire.frames import (
     one_list,
     opaque,
     plain,
+    port,
     put_array,
     put_dec,
     put_host,
     put_one_list,
     put_opaque,
     put_text,
+    small,
     text,
     wrong_count,
 )
@@ -59,8 +63,11 @@ _F5 = Place(_L, 5, "dst_kv_ptrs", "u64 items, a multiple of 8 bytes")
 _F6 = Place(_L, 6, "dst_aux_ptrs", "u64 items, a multiple of 8 bytes")
 _F7 = Place(_L, 7, "dst_state_data_ptrs", "u64 items, a multiple of 8 bytes")
 _F8 = Place(_L, 8, "gpu_id", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T8 = small(0, 2147483647)
 _F9 = Place(_L, 9, "decode_tp_size", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_T9 = small(1, 2147483647)
 _F10 = Place(_L, 10, "decode_tp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T10 = small(0, 2147483647)
 _F11 = Place(
     _L,
     11,
@@ -147,17 +154,17 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
         m = Draft()
         if f0 != b"None":
             const(f0, b"None", _F0)
-        m.endpoint = host(f1, _F1)
-        m.dst_port = dec(f2, _F2)
-        m.agent_name = text(f3, _F3)
+        m.endpoint = HOSTS.get(f1) or host(f1, _F1)
+        m.dst_port = PORTS.get(f2) or port(f2, _F2)
+        m.agent_name = WORDS.get(f3) or text(f3, _F3)
         m.agent_metadata = opaque(f4, _F4)
         m.dst_kv_ptrs = array(f5, U64, _F5)
         m.dst_aux_ptrs = array(f6, U64, _F6)
         m.dst_state_data_ptrs = one_list(f7, U64, _F7)
-        m.gpu_id = SMALL[f8] if f8 in SMALL else dec(f8, _F8)
-        m.decode_tp_size = dec(f9, _F9)
-        m.decode_tp_rank = SMALL[f10] if f10 in SMALL else dec(f10, _F10)
-        m.dst_kv_item_len = SMALL[f11] if f11 in SMALL else dec(f11, _F11)
+        m.gpu_id = _T8[f8] if f8 in _T8 else dec(f8, _F8)
+        m.decode_tp_size = _T9.get(f9) or dec(f9, _F9)
+        m.decode_tp_rank = _T10[f10] if f10 in _T10 else dec(f10, _F10)
+        m.dst_kv_item_len = dec(f11, _F11)
         m.dst_state_item_lens = one_list(f12, U32, _F12)
         m.dst_state_dim_per_tensor = one_list(f13, U32, _F13)
         m.dst_kv_layer_ids = NO_U32

@@ -8,10 +8,12 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
+    HOSTS,
     NO_U32,
-    SMALL,
+    PORTS,
     U32,
     U64,
+    WORDS,
     Frames,
     Layout,
     Place,
@@ -28,6 +30,7 @@ from pdwire.frames import (
     means,
     opaque,
     plain,
+    port,
     put_array,
     put_dec,
     put_host,
@@ -35,6 +38,7 @@ from pdwire.frames import (
     put_opaque,
     put_text,
     put_u64,
+    small,
     text,
     u64,
     wrong_count,
@@ -61,8 +65,11 @@ _F5 = Place(_L, 5, "dst_kv_ptrs", "u64 items, a multiple of 8 bytes")
 _F6 = Place(_L, 6, "dst_aux_ptrs", "u64 items, a multiple of 8 bytes")
 _F7 = Place(_L, 7, "dst_state_data_ptrs", "nested u64 lists, every byte used")
 _F8 = Place(_L, 8, "gpu_id", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T8 = small(0, 2147483647)
 _F9 = Place(_L, 9, "decode_tp_size", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_T9 = small(1, 2147483647)
 _F10 = Place(_L, 10, "decode_tp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T10 = small(0, 2147483647)
 _F11 = Place(
     _L,
     11,
@@ -97,6 +104,7 @@ _F16 = Place(
     0,
     9223372036854775807,
 )
+_T16 = small(0, 9223372036854775807)
 _NO_DST_KV_ITEM_LENS = Place(
     _L,
     None,
@@ -155,22 +163,22 @@ def decode(frames: Frames) -> KVArgsRegisterInfo:
         m = Draft()
         if f0 != b"None":
             const(f0, b"None", _F0)
-        m.endpoint = host(f1, _F1)
-        m.dst_port = dec(f2, _F2)
-        m.agent_name = text(f3, _F3)
+        m.endpoint = HOSTS.get(f1) or host(f1, _F1)
+        m.dst_port = PORTS.get(f2) or port(f2, _F2)
+        m.agent_name = WORDS.get(f3) or text(f3, _F3)
         m.agent_metadata = opaque(f4, _F4)
         m.dst_kv_ptrs = array(f5, U64, _F5)
         m.dst_aux_ptrs = array(f6, U64, _F6)
-        m.dst_state_data_ptrs = lists(f7, U64, _F7)
-        m.gpu_id = SMALL[f8] if f8 in SMALL else dec(f8, _F8)
-        m.decode_tp_size = dec(f9, _F9)
-        m.decode_tp_rank = SMALL[f10] if f10 in SMALL else dec(f10, _F10)
-        m.dst_kv_item_len = SMALL[f11] if f11 in SMALL else dec(f11, _F11)
-        m.dst_state_item_lens = lists(f12, U32, _F12)
-        m.dst_state_dim_per_tensor = lists(f13, U32, _F13)
+        m.dst_state_data_ptrs = lists(f7, U64, _F7) if f7 != b"" else ()
+        m.gpu_id = _T8[f8] if f8 in _T8 else dec(f8, _F8)
+        m.decode_tp_size = _T9.get(f9) or dec(f9, _F9)
+        m.decode_tp_rank = _T10[f10] if f10 in _T10 else dec(f10, _F10)
+        m.dst_kv_item_len = dec(f11, _F11)
+        m.dst_state_item_lens = lists(f12, U32, _F12) if f12 != b"" else ()
+        m.dst_state_dim_per_tensor = lists(f13, U32, _F13) if f13 != b"" else ()
         m.staging_base_ptr = u64(f14, _F14) if len(f14) else 0
         m.staging_total_size = dec(f15, _F15) if len(f15) else 0
-        m.dst_num_slots = dec(f16, _F16) if len(f16) else None
+        m.dst_num_slots = _T16[f16] if f16 in _T16 else dec(f16, _F16) if len(f16) else None
         m.dst_kv_layer_ids = NO_U32
         m.dst_state_layer_ids = ()
         m.dst_state_data_lens = ()

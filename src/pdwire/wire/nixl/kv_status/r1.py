@@ -8,7 +8,6 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
-    SMALL,
     Frames,
     Layout,
     Place,
@@ -17,6 +16,7 @@ from pdwire.frames import (
     plain,
     put_dec,
     put_utf8,
+    small,
     utf8,
     wrong_count,
 )
@@ -28,7 +28,9 @@ _L = Layout("nixl KV_STATUS", "r1", "0.5.20–0.5.23", (5,), COUNTS, None, ((0, 
 _F0 = Place(_L, 0, "tag", "the constant 'KV_STATUS'")
 _F1 = Place(_L, 1, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
 _F2 = Place(_L, 2, "status", "a canonical decimal in 0..4", 0, 4)
+_T2 = small(0, 4)
 _F3 = Place(_L, 3, "prefill_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T3 = small(0, 2147483647)
 _F4 = Place(_L, 4, "failure_reason", "UTF-8 text")
 
 
@@ -44,9 +46,9 @@ def decode(frames: Frames) -> KVStatus:
         m = Draft()
         if f0 != b"KV_STATUS":
             const(f0, b"KV_STATUS", _F0)
-        m.room = SMALL[f1] if f1 in SMALL else dec(f1, _F1)
-        m.status = dec(f2, _F2)
-        m.prefill_rank = SMALL[f3] if f3 in SMALL else dec(f3, _F3)
+        m.room = dec(f1, _F1)
+        m.status = _T2[f2] if f2 in _T2 else dec(f2, _F2)
+        m.prefill_rank = _T3[f3] if f3 in _T3 else dec(f3, _F3)
         m.failure_reason = utf8(f4, _F4) if len(f4) else None
     except WireError:
         raise

@@ -8,8 +8,10 @@ from __future__ import annotations
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
 from pdwire.frames import (
+    HOSTS,
     I32,
-    SMALL,
+    PORTS,
+    WORDS,
     Frames,
     Layout,
     Place,
@@ -20,11 +22,13 @@ from pdwire.frames import (
     lossy,
     one_list,
     plain,
+    port,
     put_array,
     put_dec,
     put_host,
     put_one_list,
     put_text,
+    small,
     text,
     wrong_count,
 )
@@ -39,7 +43,9 @@ _F2 = Place(_L, 2, "dst_port", "a canonical decimal in 1..65535", 1, 65535)
 _F3 = Place(_L, 3, "agent_name", "printable ASCII without blanks")
 _F4 = Place(_L, 4, "dst_kv_indices", "i32 items, a multiple of 4 bytes")
 _F5 = Place(_L, 5, "dst_aux_index", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_T5 = small(0, 2147483647)
 _F6 = Place(_L, 6, "required_dst_info_num", "a canonical decimal in 1..2147483647", 1, 2147483647)
+_T6 = small(1, 2147483647)
 _F7 = Place(_L, 7, "dst_state_indices", "i32 items, a multiple of 4 bytes")
 _NO_DECODE_PREFIX_LEN = Place(
     _L,
@@ -62,13 +68,13 @@ def decode(frames: Frames) -> TransferInfo:
         if guard != b"NixlMsgGuard":
             guarded(guard, _L)
         m = Draft()
-        m.room = SMALL[f0] if f0 in SMALL else dec(f0, _F0)
-        m.endpoint = host(f1, _F1)
-        m.dst_port = dec(f2, _F2)
-        m.agent_name = text(f3, _F3)
+        m.room = dec(f0, _F0)
+        m.endpoint = HOSTS.get(f1) or host(f1, _F1)
+        m.dst_port = PORTS.get(f2) or port(f2, _F2)
+        m.agent_name = WORDS.get(f3) or text(f3, _F3)
         m.dst_kv_indices = array(f4, I32, _F4)
-        m.dst_aux_index = SMALL[f5] if f5 in SMALL else dec(f5, _F5)
-        m.required_dst_info_num = dec(f6, _F6)
+        m.dst_aux_index = _T5[f5] if f5 in _T5 else dec(f5, _F5)
+        m.required_dst_info_num = _T6.get(f6) or dec(f6, _F6)
         m.dst_state_indices = one_list(f7, I32, _F7)
         m.decode_prefix_len = None
         m.is_dummy = not len(m.dst_kv_indices)
