@@ -53,7 +53,23 @@ class Verdict(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class _Room:
-    """One room; ``due`` is its deadline, and ``late`` what to say when it has passed."""
+    """One room of a decode rank.
+
+    Attributes:
+        number: what both sides call it.
+        life: which life of the number this is.
+        prefill: bootstrap address of the prefill side.
+        phase: where it stands.
+        due: the deadline of the phase, monotonic seconds.
+        late: what has not happened when it has passed.
+        patience: how long was waited then, in seconds.
+        reason: why it failed.
+        endpoints: the prefill ranks that get metadata.
+        expected: how many of them have to say Success.
+        done: those that have.
+        arrived: everything is there, in staging at least.
+        held: staging chunks are not scattered yet.
+    """
 
     number: int
     life: int
@@ -61,6 +77,7 @@ class _Room:
     phase: Phase = Phase.ABSENT
     due: float = NEVER
     late: str = ""
+    patience: float = 0.0
     reason: str | None = None
     endpoints: tuple[Endpoint, ...] = ()
     expected: int = 0
@@ -106,8 +123,11 @@ class DecodeRooms:
             expected: how many different prefill ranks have to say Success.
 
         Raises:
-            RoomError: the room is open and not done.
+            RoomError: the room is open and not done, or ``expected`` is none of
+                1 … number of endpoints.
         """
+        if endpoints:
+            _check(endpoints, expected)
         old = self._rooms.get(room)
         if old is not None and old.phase in ACTIVE:
             raise RoomError(f"room {room} is already open: {old.phase}")
@@ -138,10 +158,9 @@ class DecodeRooms:
             deferred: stay Bootstrapping until a prefill rank says WaitingForInput.
 
         Raises:
-            RoomError: no endpoint, or less than one or more than that many answers expected.
+            RoomError: ``expected`` is none of 1 … number of endpoints.
         """
-        if not 1 <= expected <= len(set(endpoints)):
-            raise RoomError(f"{expected} answers expected of {len(set(endpoints))} prefill ranks")
+        _check(endpoints, expected)
         entry = self._rooms.get(room)
         if entry is None or entry.phase is not Phase.BOOTSTRAPPING:
             return self._drop("resolved-room-not-bootstrapping")
@@ -265,7 +284,7 @@ class DecodeRooms:
         effects: list[Effect] = []
         for entry in list(self._rooms.values()):
             if now >= entry.due:
-                effects += self._fail(entry, entry.late, now)
+                effects += self._fail(entry, f"{entry.late} within {entry.patience:g} s", now)
             else:
                 self._alarm.set(entry.due)
         released, due = self._holds.expire(now)
@@ -295,7 +314,8 @@ class DecodeRooms:
 
     def _wait(self, entry: _Room, now: float, seconds: float, what: str) -> None:
         entry.due = self._alarm.set(now + seconds)
-        entry.late = f"{what} within {seconds:g} s"
+        entry.late = what
+        entry.patience = seconds
 
     def _prefill_ready(self, entry: _Room, now: float) -> bool:
         if not self._move(entry, Event.READY):
@@ -333,3 +353,9 @@ class DecodeRooms:
             due=self._alarm.set(now + self._limits.abort_release_s),
         )
         self._holds.add(generation, hold)
+
+
+def _check(endpoints: Sequence[Endpoint], expected: int) -> None:
+    ranks = len(set(endpoints))
+    if not 1 <= expected <= ranks:
+        raise RoomError(f"{expected} answers expected of {ranks} prefill ranks")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pdwire.rooms.alarm import NEVER
 from pdwire.wire.common import AbortAck
 
 __all__ = ["Hold", "Holds"]
@@ -42,6 +43,7 @@ class Holds:
 
     def __init__(self) -> None:
         self._by_generation: dict[int, Hold] = {}
+        self._by_room: dict[int, dict[int, Hold]] = {}
         self._last = 0
 
     def __len__(self) -> int:
@@ -55,6 +57,7 @@ class Holds:
     def add(self, generation: int, hold: Hold) -> None:
         """Begin to hold."""
         self._by_generation[generation] = hold
+        self._by_room.setdefault(hold.room, {})[generation] = hold
 
     def on_ack(self, message: AbortAck) -> str | None:
         """Count an acknowledgement; otherwise the slug of why it counts for nothing."""
@@ -65,19 +68,24 @@ class Holds:
             return "ack-stale"
         hold.ranks.add(message.prefill_rank)
         if len(hold.ranks) >= hold.needed:
-            del self._by_generation[message.generation]
+            self._release(message.generation)
         return None
 
     def holds(self, room: int, life: int | None) -> bool:
         """Whether pages of that life (``None``: of any life) of a room are held."""
-        return any(
-            hold.room == room and life in {None, hold.life} for hold in self._by_generation.values()
-        )
+        return any(life in {None, hold.life} for hold in self._by_room.get(room, {}).values())
 
     def expire(self, now: float) -> tuple[int, float]:
         """Let the long timeout pass: how many were released by it, and the next one due."""
         over = [key for key, hold in self._by_generation.items() if now >= hold.due]
         for key in over:
-            del self._by_generation[key]
+            self._release(key)
         dues = (hold.due for hold in self._by_generation.values())
-        return len(over), min(dues, default=float("inf"))
+        return len(over), min(dues, default=NEVER)
+
+    def _release(self, generation: int) -> None:
+        hold = self._by_generation.pop(generation)
+        of_room = self._by_room[hold.room]
+        del of_room[generation]
+        if not of_room:
+            del self._by_room[hold.room]

@@ -9,7 +9,7 @@ from pdwire.rooms.alarm import NEVER
 from pdwire.rooms.effects import Endpoint
 from pdwire.rooms.tables import Phase
 
-__all__ = ["Doom", "InfoT", "Metadata", "Room", "Write"]
+__all__ = ["Doom", "InfoT", "Metadata", "Room", "Write", "place_of"]
 
 
 class Metadata(Protocol):
@@ -43,6 +43,11 @@ class Metadata(Protocol):
 InfoT = TypeVar("InfoT", bound=Metadata)
 
 
+def place_of(info: Metadata) -> Endpoint:
+    """The endpoint that metadata wants its answers at."""
+    return (info.endpoint, info.dst_port)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
     """Leave to write to one peer for one room, until it is handed back.
@@ -70,13 +75,32 @@ class Doom:
 
 @dataclass(slots=True, kw_only=True)
 class Room(Generic[InfoT]):
-    """One room; ``due`` is its deadline, and ``late`` what to say when it has passed."""
+    """One room of a prefill rank.
+
+    Attributes:
+        number: what both sides call it.
+        life: which life of the number this is.
+        phase: changed by the ledger alone.
+        due: the deadline of the phase, monotonic seconds.
+        late: what has not happened when it has passed.
+        patience: how long was waited then, in seconds.
+        reason: why it failed.
+        infos: peer -> metadata. Replaced and never changed, so that a reader's view stands.
+        done: peers that have everything.
+        refused: endpoints whose metadata was refused; they cannot abort the room.
+        waiter: the endpoint that allocates only after the forward pass.
+        ready: the forward pass is complete.
+        told_ready: the waiter knows.
+        writes: tickets that are out.
+        finishing: everything was submitted.
+    """
 
     number: int
     life: int
     phase: Phase = Phase.ABSENT
     due: float = NEVER
     late: str = ""
+    patience: float = 0.0
     reason: str | None = None
     infos: dict[str, InfoT] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
@@ -93,11 +117,10 @@ class Room(Generic[InfoT]):
         expected = next((i.required_dst_info_num for i in self.infos.values()), None)
         return expected is not None and len(self.infos) >= expected
 
-    def parties(self) -> dict[Endpoint, tuple[str, bool]]:
-        """Endpoint -> peer id and whether it is a dummy; a data rank stands before a dummy."""
-        found: dict[Endpoint, tuple[str, bool]] = {}
-        for name, info in self.infos.items():
-            place = (info.endpoint, info.dst_port)
-            if place not in found or found[place][1]:
-                found[place] = (name, info.is_dummy)
-        return found
+    def is_party(self, place: Endpoint) -> bool:
+        """Whether an endpoint takes part in the room."""
+        return any(place_of(info) == place for info in self.infos.values())
+
+    def listeners(self) -> dict[Endpoint, str]:
+        """Endpoint -> peer of every rank that is not a dummy: who hears how the room ends."""
+        return {place_of(info): name for name, info in self.infos.items() if not info.is_dummy}

@@ -1,0 +1,242 @@
+"""Which rooms a prefill rank knows, in which phase, until when, and who hears of their end.
+
+Four shelves, each bounded or owned by the scheduler:
+
+* ``rooms``: opened, not closed. The scheduler makes and clears them.
+* ``parked``: metadata came, no sender yet. Capped; they expire (R5).
+* ``doomed``: failed before they were opened. Metadata that its own abort has overtaken finds the
+  abort here and is refused, and a sender that comes late fails at once.
+* ``closed``: numbers cleared lately. Their metadata has come, so an abort that trails in dooms
+  nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from pdwire.rooms.alarm import NEVER, Alarm
+from pdwire.rooms.effects import Drop, Effect, Endpoint, SendStatus
+from pdwire.rooms.limits import RoomLimits
+from pdwire.rooms.poll import KVPoll
+from pdwire.rooms.records import Doom, InfoT, Room
+from pdwire.rooms.tables import PREFILL, Event, step
+
+__all__ = ["Ledger", "failed"]
+
+V = TypeVar("V")
+
+
+def failed(
+    room: int, place: Endpoint, peer: str, reason: str, *, courtesy: bool = False
+) -> SendStatus:
+    """Tell an endpoint that a room has failed."""
+    return SendStatus(
+        endpoint=place,
+        peer=peer,
+        room=room,
+        status=KVPoll.Failed,
+        reason=reason,
+        courtesy=courtesy,
+    )
+
+
+class Ledger(Generic[InfoT]):
+    """The shelves of one prefill rank. Every change of phase goes through the table."""
+
+    def __init__(self, limits: RoomLimits) -> None:
+        self.limits = limits
+        self.rooms: dict[int, Room[InfoT]] = {}
+        self.parked: dict[int, Room[InfoT]] = {}
+        self._doomed: OrderedDict[int, Doom] = OrderedDict()
+        self._closed: OrderedDict[int, None] = OrderedDict()
+        self._lives = 0
+        self._alarm = Alarm()
+        self._counts: Counter[str] = Counter()
+
+    # -------------------------------------------------------------- the shelves
+
+    def find(self, number: int) -> Room[InfoT] | None:
+        """The room of that number, opened or parked."""
+        return self.rooms.get(number) or self.parked.get(number)
+
+    def asked_by(self, peer: str) -> Iterator[Room[InfoT]]:
+        """Every room that holds metadata of a peer."""
+        for shelf in (self.rooms, self.parked):
+            yield from [room for room in shelf.values() if peer in room.infos]
+
+    def why_dead(self, number: int) -> str | None:
+        """Why the room of that number has failed; ``None`` if it has not."""
+        room = self.find(number)
+        if room is not None:
+            return room.reason
+        doom = self._doomed.get(number)
+        return None if doom is None else doom.reason
+
+    def open(self, number: int, now: float) -> Room[InfoT]:
+        """Begin a life, with what came before it."""
+        doom = self._doomed.pop(number, None)
+        self._closed.pop(number, None)
+        room = self.parked.pop(number) if number in self.parked else self._new(number)
+        self.rooms[number] = room
+        self._move(room, Event.OPEN)
+        self.expect_metadata(room, now)
+        if doom is not None:
+            self.fail(room, doom.reason)
+        else:
+            self.joined(room, now)
+        return room
+
+    def park(self, number: int, now: float) -> Room[InfoT] | None:
+        """A room that nobody opened; ``None`` if there are too many."""
+        if len(self.parked) >= self.limits.unopened_rooms:
+            return None
+        room = self.parked[number] = self._new(number)
+        self._move(room, Event.PARK)
+        room.due = self._alarm.set(now + self.limits.unopened_s)
+        return room
+
+    def close(self, room: Room[InfoT]) -> None:
+        """Forget a room that is done."""
+        self._move(room, Event.CLOSE)
+        del self.rooms[room.number]
+        self._remember(self._closed, room.number, None)
+
+    def doom(
+        self, number: int, reason: str, now: float, spared: Endpoint | None = None
+    ) -> list[Effect]:
+        """A room that nobody opened fails, and whoever sent metadata hears of it."""
+        room = self.parked.pop(number, None)
+        if room is None and number in self._closed:
+            return []
+        due = self._alarm.set(now + self.limits.unopened_s)
+        self._remember(self._doomed, number, Doom(reason=reason, due=due))
+        return [] if room is None else self._tell_failed(room, reason, spared)
+
+    # --------------------------------------------------------------- the phases
+
+    def joined(self, room: Room[InfoT], now: float) -> None:
+        """Metadata was added: an opened room that has all of it waits for the first chunk."""
+        if room.is_complete and self._move(room, Event.READY):
+            self._wait(room, now, self.limits.waiting_s, "the first chunk was not sent")
+
+    def expect_metadata(self, room: Room[InfoT], now: float) -> None:
+        """Begin to wait for the decode ranks."""
+        self._wait(room, now, self.limits.bootstrap_s, "metadata did not come from every rank")
+
+    def writing(self, room: Room[InfoT], now: float) -> bool:
+        """A write begins; ``False`` if the room is not writable."""
+        if room.finishing or not self._move(room, Event.WRITE):
+            return False
+        self._still_writing(room, now)
+        return True
+
+    def went_on(self, room: Room[InfoT], now: float) -> list[Effect]:
+        """A sign of life: Success if that was all, and a later deadline otherwise."""
+        if step(PREFILL, room.phase, Event.FINISH) is None:
+            return []
+        if not room.finishing or room.writes:
+            self._still_writing(room, now)
+            return []
+        told: list[Effect] = [
+            SendStatus(endpoint=place, peer=name, room=room.number, status=KVPoll.Success)
+            for place, name in room.listeners().items()
+        ]
+        self._end(room, Event.FINISH)
+        return told
+
+    def fail(self, room: Room[InfoT], reason: str, spared: Endpoint | None = None) -> list[Effect]:
+        """Fail a room that is not done; every non-dummy endpoint but the spared one is told."""
+        if step(PREFILL, room.phase, Event.FAIL) is None:
+            return []
+        effects = self._tell_failed(room, reason, spared)
+        room.reason = reason
+        self._end(room, Event.FAIL)
+        return effects
+
+    # --------------------------------------------------------- time and numbers
+
+    def drop(self, kind: str) -> list[Effect]:
+        """Count what is ignored."""
+        self._counts[f"dropped-{kind}"] += 1
+        return [Drop(kind=kind)]
+
+    def tick(self, now: float) -> list[Effect]:
+        """Let deadlines pass."""
+        if not self._alarm.rings(now):
+            return []
+        effects: list[Effect] = []
+        for number in [n for n, doom in self._doomed.items() if self._is_over(doom.due, now)]:
+            del self._doomed[number]
+        for room in [room for room in self.parked.values() if self._is_over(room.due, now)]:
+            effects += self._expire(room)
+        for room in [room for room in self.rooms.values() if self._is_over(room.due, now)]:
+            effects += self.fail(room, f"{room.late} within {room.patience:g} s")
+        return effects
+
+    def counts(self) -> Counter[str]:
+        """Rooms by phase, what was dropped, what expired."""
+        counts = self._counts.copy()
+        counts.update(f"rooms-{room.phase}" for room in self.rooms.values())
+        counts.update({"rooms-parked": len(self.parked), "rooms-doomed": len(self._doomed)})
+        return counts
+
+    # ------------------------------------------------------------- the insides
+
+    def _new(self, number: int) -> Room[InfoT]:
+        self._lives += 1
+        return Room(number=number, life=self._lives)
+
+    def _move(self, room: Room[InfoT], event: Event) -> bool:
+        """The only place where a phase changes."""
+        target = step(PREFILL, room.phase, event)
+        if target is None:
+            return False
+        room.phase = target
+        return True
+
+    def _wait(self, room: Room[InfoT], now: float, seconds: float, late: str) -> None:
+        room.due = self._alarm.set(now + seconds)
+        room.late = late
+        room.patience = seconds
+
+    def _still_writing(self, room: Room[InfoT], now: float) -> None:
+        self._wait(room, now, self.limits.write_s, "the transfer did not go on")
+
+    def _is_over(self, due: float, now: float) -> bool:
+        """Whether a deadline has passed; one that has not is set again."""
+        if now >= due:
+            return True
+        self._alarm.set(due)
+        return False
+
+    def _end(self, room: Room[InfoT], event: Event) -> None:
+        """Into a final phase: nothing is waited for, and destinations are let go."""
+        self._move(room, event)
+        room.due = NEVER
+        room.infos = {}
+        room.waiter = None
+
+    def _expire(self, room: Room[InfoT]) -> list[Effect]:
+        self._move(room, Event.EXPIRE)
+        del self.parked[room.number]
+        self._counts["unopened-expired"] += 1
+        return self._tell_failed(room, "the prefill side got no request of that room", None)
+
+    def _tell_failed(self, room: Room[InfoT], reason: str, spared: Endpoint | None) -> list[Effect]:
+        places = room.listeners()
+        if room.waiter is not None:
+            places.setdefault(room.waiter, "")
+        return [
+            failed(room.number, place, name, reason)
+            for place, name in places.items()
+            if place != spared
+        ]
+
+    def _remember(self, shelf: OrderedDict[int, V], number: int, value: V) -> None:
+        """Keep ``value`` and let the oldest go when there are too many."""
+        shelf.pop(number, None)
+        shelf[number] = value
+        if len(shelf) > self.limits.remembered:
+            shelf.popitem(last=False)
