@@ -154,7 +154,7 @@ def _field(written: DraftMessage, item: DraftField, *, derived: bool) -> Field:
         max=high,
         allowed=item.allowed or (),
         empty=empty,
-        writes_empty=writes_empty_of(empty, written=item.writes_empty),
+        writes_empty=writes_empty_of(empty, written=item.writes_empty, bounds=(low, high)),
         absent=meaning_of(item.absent, kind),
         ignorable=item.ignorable,
         derived=derived,

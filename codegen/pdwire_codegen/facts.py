@@ -153,6 +153,23 @@ def meaning_of(raw: object, kind: Kind | None) -> Meaning:
         return REQUIRED
 
 
+def raw_meanings(message: DraftMessage, field: DraftField) -> list[object]:
+    """Every ``empty`` and ``absent`` of the field, as written, its layouts' own included."""
+    raws = [field.empty, field.absent]
+    for layout in message.layouts:
+        frames = [frame for frame in layout.frames if frame.field == field.name]
+        raws += [raw for frame in frames for raw in (frame.empty, frame.absent)]
+        raws += [key.absent for key in layout.keys if key.field == field.name]
+    return raws
+
+
+def may_be_none(message: DraftMessage, field: DraftField) -> bool:
+    """Whether the type, or an empty or missing frame of some layout, makes the field ``None``."""
+    kind = kind_of(field.type)
+    nullable = kind is not None and kind.nullable
+    return nullable or any(meaning_of(raw, kind) is None for raw in raw_meanings(message, field))
+
+
 def range_of(kind: Kind, low: int | None, high: int | None) -> tuple[int | None, int | None]:
     """The range of an int type: what is written, clipped to what the type can carry."""
     if not kind.has_range:
@@ -238,7 +255,7 @@ def _fold_field(field: DraftField, frame: DraftFrame, position: int, line: int) 
         max=high,
         allowed=(field.allowed or ()) if kind.is_word else (),
         empty=empty,
-        writes_empty=writes_empty_of(empty, written=written),
+        writes_empty=writes_empty_of(empty, written=written, bounds=(low, high)),
         absent=meaning_of(absent, kind),
         unread=frame.unread,
         line=line,

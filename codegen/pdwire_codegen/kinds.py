@@ -10,14 +10,14 @@ import re
 from dataclasses import dataclass
 
 _MAX_63 = 2**63 - 1
-_JSON = re.compile(r"json:(int|str|bool|float|object)((?:\[\]|\{\}){0,2})(\?)?")
+_JSON = re.compile(r"json:(int|str|bool|object)((?:\[\]|\{\}){0,2})(\?)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """One type.
 
-    ``value`` is ``int``, ``bool``, ``str``, ``bytes``, ``float`` or ``object``, with
+    ``value`` is ``int``, ``bool``, ``str``, ``bytes`` or ``object``, with
     ``[]`` per level of nesting (``{}`` for a mapping from strings). ``low``/``high`` are
     the hard bounds of an int type and ``first``/``last`` its default range.
     """
@@ -77,6 +77,9 @@ _ROWS = (
     *(Kind(name=name, value="bytes[][]") for name in ("bin[][]", "bin?[][]")),
 )
 
+ELEMENTS = {"i32[]": (-(2**31), 2**31 - 1), "u32[]": (0, 2**32 - 1), "u64[]": (0, 2**64 - 1)}
+"""Bounds of what stands in an array of a fixed width."""
+
 KINDS = {row.name: row for row in _ROWS}
 """Every type but the ``json:`` family, which :func:`kind_of` spells out."""
 
@@ -94,7 +97,9 @@ def kind_of(name: str | None) -> Kind | None:
     match = _JSON.fullmatch(name)
     if match is None:
         return None
-    return Kind(name=name, value=match[1] + match[2], json=True, nullable=match[3] == "?")
+    first, last = (-(2**63), 2**64 - 1) if match[1] == "int" else (None, None)
+    value, nullable = match[1] + match[2], match[3] == "?"
+    return Kind(name=name, value=value, first=first, last=last, json=True, nullable=nullable)
 
 
 def may_stand_for(layout: Kind, field: Kind) -> bool:

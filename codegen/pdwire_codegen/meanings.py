@@ -71,12 +71,21 @@ def empty_of(meaning: Meaning, kind: Kind) -> Meaning:
     return () if meaning is REQUIRED and kind.is_list else meaning
 
 
-def writes_empty_of(meaning: Meaning, *, written: bool | None) -> bool:
+def writes_empty_of(
+    meaning: Meaning,
+    *,
+    written: bool | None,
+    bounds: tuple[int | None, int | None] = (None, None),
+) -> bool:
     """Whether the value that an empty frame means is written as one.
 
-    By default it is where the value has no other spelling: ``None``, no elements, no
-    characters, no bytes.
+    It is where the value has no other spelling: ``None``, no elements, no characters, no
+    bytes, a number outside the range of filled frames. Elsewhere the spec says so.
     """
-    if written is not None:
-        return written
-    return meaning is None or meaning in ((), "", b"")
+    if meaning is None or meaning in ((), "", b""):
+        return True
+    if isinstance(meaning, int) and not isinstance(meaning, bool):
+        low, high = bounds
+        if (low is not None and meaning < low) or (high is not None and meaning > high):
+            return True
+    return written or False

@@ -11,7 +11,7 @@ from pdwire_codegen.kinds import KINDS, NOTIFICATION_TYPES, QUERY_TYPES, kind_of
 from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message
 
 _WORD = re.compile(r"[!-+\--~]+")  # printable ASCII without blanks and commas
-_FAMILY = "json:int json:str json:bool json:float json:object, with [] {} and ?"
+_FAMILY = "json:int json:str json:bool json:object, with [] {} and ?"
 
 
 def _typed(message: DraftMessage) -> Iterator[tuple[str, str, Path]]:

@@ -126,6 +126,16 @@ def length_of(message: DraftMessage) -> Iterator[Finding]:
             if frame.type is None and "type" not in frame.given:
                 text = f"frame {frame.key} of {layout.id} has no type"
                 yield at(message.document, frame.path, text, 'add type = "u32" or another integer')
+            if _parted(layout, frame):
+                text = f"{frame.length_of} or its length may come without the other"
+                yield at(message.document, frame.path, text, "no count may lie between the two")
+
+
+def _parted(layout: DraftLayout, frame: DraftFrame) -> bool:
+    """Whether some frame count has a length frame or what it counts, and not both."""
+    counted = [one.position for one in layout.frames if one.field == frame.length_of]
+    pairs = [sorted((place or 0, frame.position or 0)) for place in counted]
+    return any(low < count <= high for low, high in pairs for count in layout.counts or ())
 
 
 def unknown_field(message: DraftMessage) -> Iterator[Finding]:

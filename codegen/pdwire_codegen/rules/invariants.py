@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pdwire_codegen.diagnostics import did_you_mean
 from pdwire_codegen.draft import DraftField, DraftInvariant, DraftMessage
-from pdwire_codegen.facts import meaning_of, placed
+from pdwire_codegen.facts import may_be_none, placed
 from pdwire_codegen.kinds import Kind, kind_of
 from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message
 
@@ -75,6 +75,16 @@ def invariant_type(message: DraftMessage) -> Iterator[Finding]:
                 continue
             text = f"invariant {item.id}: {name} is {kind.name}, and {item.kind} needs {wanted}"
             yield at(message.document, (*item.path, "fields"), text, "name other fields")
+        yield from _mixed(message, item)
+
+
+def _mixed(message: DraftMessage, item: DraftInvariant) -> Iterator[Finding]:
+    fields = message.everything()
+    kinds = [kind_of(fields[name].type) for name in item.fields if name in fields]
+    nested = {kind.is_nested for kind in kinds if kind is not None and kind.is_list}
+    if item.kind == "same_length" and len(nested) > 1:
+        text = f"invariant {item.id}: a nested list has a shape, and a flat one a length"
+        yield at(message.document, (*item.path, "fields"), text, "same_count counts components")
 
 
 def _wanted(invariant: str | None, kind: Kind) -> str | None:
@@ -136,8 +146,8 @@ def derived_field(message: DraftMessage) -> Iterator[Finding]:
                 yield at(message.document, path, text, hint)
     for name, when, path in _rules(message):
         for source in when:
-            if source not in fields or source == name or source in derived - set(fields):
-                text = f"{name} is derived from {source!r}, which is no other field"
+            if source not in fields or source == name or source in derived:
+                text = f"{name} is derived from {source!r}, which is no other field, or derived too"
                 hint = did_you_mean(source, set(fields) - derived)
                 yield at(message.document, (*path, source), text, hint)
 
@@ -169,21 +179,8 @@ def _can_hold(message: DraftMessage, field: DraftField, condition: str) -> bool:
     if condition == "negative":
         return kind.is_int
     if condition == "none":
-        return kind.nullable or _may_be_none(message, field, kind)
+        return may_be_none(message, field)
     return kind.is_int or kind.value == "bool"
-
-
-def _may_be_none(message: DraftMessage, field: DraftField, kind: Kind) -> bool:
-    raws = [field.empty, field.absent]
-    for layout in message.layouts:
-        raws += [
-            raw
-            for frame in layout.frames
-            if frame.field == field.name
-            for raw in (frame.empty, frame.absent)
-        ]
-        raws += [key.absent for key in layout.keys if key.field == field.name]
-    return any(meaning_of(raw, kind) is None for raw in raws)
 
 
 def derived_type(message: DraftMessage) -> Iterator[Finding]:

@@ -10,12 +10,14 @@ from pdwire_codegen.draft import MISSING, DraftField, DraftFrame, DraftMessage
 from pdwire_codegen.facts import (
     derivation_of,
     is_readable,
+    may_be_none,
     meaning_of,
     placed,
     range_of,
+    raw_meanings,
     template_of,
 )
-from pdwire_codegen.kinds import Kind, kind_of
+from pdwire_codegen.kinds import ELEMENTS, Kind, kind_of
 from pdwire_codegen.meanings import MeaningError, read_meaning
 from pdwire_codegen.model import Repeat
 from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message
@@ -103,31 +105,58 @@ def repeat_form(message: DraftMessage) -> Iterator[Finding]:
 
 def _wrong_repeat(message: DraftMessage, item: _Written, meaning: Repeat) -> tuple[str, str] | None:
     """What is wrong with a repetition, and a hint."""
-    fields = message.everything()
-    like, source = fields.get(meaning.like), fields.get(meaning.from_field or "")
     if not item.kind.is_list or item.kind.is_nested:
         return f"{item.field.name} is {item.kind.name}, not a flat list", "only lists repeat"
-    if like is None:
-        return f"`like` names the unknown field {meaning.like!r}", did_you_mean(
-            meaning.like, fields
-        )
+    fields = message.everything()
+    for name in filter(None, (meaning.like, meaning.from_field)):
+        if name not in fields:
+            return f"a repetition names the unknown field {name!r}", did_you_mean(name, fields)
+        if (wrong := _unsteady(message, fields[name])) is not None:
+            return wrong
+    like = fields[meaning.like]
     like_kind = kind_of(like.type)
     if like_kind is not None and not like_kind.is_list:
         return f"`like` names {like.name}, which has no elements", "name a list"
-    element = item.kind.value.removesuffix("[]")
     if meaning.from_field is not None:
-        if source is None:
-            return f"unknown field {meaning.from_field!r}", did_you_mean(meaning.from_field, fields)
-        source_kind = kind_of(source.type)
-        if source_kind is not None and source_kind.value != element:
-            return f"{source.name} is {source_kind.value}, not {element}", "repeat a scalar"
-        return None
-    if item.kind.is_word and meaning.word not in (item.field.allowed or (meaning.word,)):
-        hint = did_you_mean(str(meaning.word), item.field.allowed or ())
-        return f"{item.field.name} does not allow {meaning.word!r}", hint
-    if type(meaning.word).__name__ != element:
-        return f"{meaning.word!r} is not an element of {item.kind.name}", ""
+        return _wrong_source(item, fields[meaning.from_field])
+    return _wrong_word(item, meaning)
+
+
+def _unsteady(message: DraftMessage, field: DraftField) -> tuple[str, str] | None:
+    """A repetition counts on fields that always have a value of their own."""
+    if may_be_none(message, field):
+        return f"{field.name} may be none, and a repetition counts on it", "give it a value"
+    if any(isinstance(raw, dict) for raw in raw_meanings(message, field)):
+        return f"{field.name} is a repetition itself", "a repetition counts on what was sent"
     return None
+
+
+def _wrong_source(item: _Written, source: DraftField) -> tuple[str, str] | None:
+    kind, element = kind_of(source.type), item.kind.value.removesuffix("[]")
+    if kind is None:
+        return None
+    if kind.value != element:
+        return f"{source.name} is {kind.value}, not {element}", "repeat a scalar"
+    low, high = range_of(kind, source.min, source.max)
+    if low is not None and high is not None and not (_holds(item, low) and _holds(item, high)):
+        return f"{source.name} in {low}..{high} does not fit {item.kind.name}", "narrow its range"
+    return None
+
+
+def _wrong_word(item: _Written, meaning: Repeat) -> tuple[str, str] | None:
+    word, element = meaning.word, item.kind.value.removesuffix("[]")
+    if item.kind.is_word and word not in (item.field.allowed or (word,)):
+        hint = did_you_mean(str(word), item.field.allowed or ())
+        return f"{item.field.name} does not allow {word!r}", hint
+    if type(word).__name__ != element or (isinstance(word, int) and not _holds(item, word)):
+        return f"{word!r} is not an element of {item.kind.name}", ""
+    return None
+
+
+def _holds(item: _Written, number: int) -> bool:
+    """Whether the list can have a number in it."""
+    low, high = ELEMENTS.get(item.kind.name, (item.low, item.high))
+    return low is None or high is None or low <= number <= high
 
 
 def absent_missing(message: DraftMessage) -> Iterator[Finding]:

@@ -54,8 +54,8 @@ def layout_shape(message: DraftMessage) -> Iterator[Finding]:
         if wanted not in layout.given:
             text = f"layout {layout.id} has no {wanted}"
             yield at(message.document, layout.path, text, f"add {wanted}")
-        elif wanted == "frames" and not layout.frames:
-            yield at(message.document, layout.path, f"layout {layout.id} has no frames", "")
+        elif (wanted == "frames" and not layout.frames) or (wanted == "keys" and not layout.keys):
+            yield at(message.document, layout.path, f"layout {layout.id} has no {wanted}", "")
 
 
 def http_keys(message: DraftMessage) -> Iterator[Finding]:
