@@ -1,0 +1,383 @@
+"""What every backend's manager is: sockets, an engine, one side's state, counters.
+
+A backend adds its dialect: how a registration, metadata and a status look on its wire, and
+which engine moves the bytes. Nothing here or there packs or reads a frame: messages are the
+generated dataclasses, and a codec is chosen by the release that the other side speaks.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from pdwire.bootstrap.client import BootstrapClient
+from pdwire.bootstrap.server import BootstrapServer
+from pdwire.codec import Message, field_names
+from pdwire.engines import Engine, Region
+from pdwire.errors import UnknownLayoutError, WireError
+from pdwire.frames import NO_I32, I32Array
+from pdwire.managers.base import BaseKVManager
+from pdwire.managers.config import DisaggregationMode, KVArgs, ManagerConfig
+from pdwire.managers.decode_side import DecodeSide, Line
+from pdwire.managers.health import Counters
+from pdwire.managers.memory import AuxMemory
+from pdwire.managers.peers import Peer
+from pdwire.managers.planner import Chunk
+from pdwire.managers.prefill_side import PrefillSide, Task, write_to
+from pdwire.managers.sockets import Endpoint, Loop, Outbox, SendError
+from pdwire.rooms import (
+    Drop,
+    Effect,
+    PeerGone,
+    SendAbort,
+    SendAbortAck,
+    SendStatus,
+)
+from pdwire.wire import layout
+from pdwire.wire.bootstrap import RoutePut
+from pdwire.wire.common import AuxData
+
+__all__ = ["CommonKVManager", "Notifications"]
+
+_LOG: Final = logging.getLogger("pdwire.managers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notifications:
+    """Texts that travel with a chunk's transfers, where a release wants them."""
+
+    kv: bytes | None = None
+    state: bytes | None = None
+    aux: bytes | None = None
+
+
+class CommonKVManager(BaseKVManager):
+    """Base of the backend managers.
+
+    Args:
+        args: this rank's memory; registered with the engine here.
+        mode: which side this is.
+        config: place among the ranks, release, limits.
+        engine: moves the bytes; by default the backend's own.
+        bootstrap: prefill: a server to register with in this process; by default one is
+            started on rank 0 (``config.bootstrap_port`` 0) or the configured one is used.
+
+    Raises:
+        EngineError: the engine cannot be made, or refuses the memory.
+        BootstrapError: the bootstrap server cannot be reached.
+    """
+
+    backend: ClassVar[str]
+    wire_backend: ClassVar[str]
+    status_class: ClassVar[type[Message]]
+
+    def __init__(
+        self,
+        args: KVArgs,
+        mode: DisaggregationMode,
+        config: ManagerConfig | None = None,
+        engine: Engine | None = None,
+        bootstrap: BootstrapServer | None = None,
+    ) -> None:
+        self.args = args
+        self.mode = mode
+        self.config = config or ManagerConfig()
+        self.counters = Counters()
+        self.engine = engine if engine is not None else self.make_engine()
+        self._regions = [
+            Region(address=address, length=length, kind=args.mem_kind, device=args.gpu_id)
+            for address, length in args.regions()
+        ]
+        self.engine.register(self._regions)
+        self.aux_memory = AuxMemory(args)
+        self.outbox = Outbox(self.counters, deadline_s=self.config.send_timeout_s)
+        self.client = BootstrapClient(timeout_s=self.config.http_timeout_s)
+        self.bootstrap = bootstrap
+        self._owns_bootstrap = False
+        self.set_up_staging()
+        self.prefill = PrefillSide(self) if mode is DisaggregationMode.PREFILL else None
+        self.decode = DecodeSide(self) if mode is DisaggregationMode.DECODE else None
+        side: PrefillSide | DecodeSide = self._side()
+        self.counters.gauge("rooms", side.counts)
+        self.loop = Loop(
+            f"pdwire-{self.backend}-{mode}-loop",
+            self.config.host,
+            side.handle,
+            tick=side.tick,
+            counters=self.counters,
+        )
+        self.loop.start()
+        if self.prefill is not None:
+            self._join_bootstrap()
+
+    def _side(self) -> PrefillSide | DecodeSide:
+        side = self.prefill or self.decode
+        if side is None:
+            raise RuntimeError(self.mode)
+        return side
+
+    def prefill_side(self) -> PrefillSide:
+        """The prefill side; ``RuntimeError`` on a decode manager."""
+        if self.prefill is None:
+            raise RuntimeError("this is a decode manager")
+        return self.prefill
+
+    def decode_side(self) -> DecodeSide:
+        """The decode side; ``RuntimeError`` on a prefill manager."""
+        if self.decode is None:
+            raise RuntimeError("this is a prefill manager")
+        return self.decode
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """This rank's control socket."""
+        return self.config.host, self.loop.port
+
+    # --------------------------------------------------------- backend dialect
+
+    def make_engine(self) -> Engine:
+        """The backend's own engine."""
+        raise NotImplementedError
+
+    def peer_id(self, info: Any) -> str:  # noqa: ANN401  # any backend's metadata
+        """What identifies the sender of metadata."""
+        raise NotImplementedError
+
+    def peer_of(self, message: Message, releases: Sequence[str]) -> Peer:
+        """The peer that a registration announces; ``ValueError`` when it cannot be served."""
+        raise NotImplementedError
+
+    def registration_facts(self) -> dict[str, object]:
+        """Every field of this rank's registration, whichever release carries it."""
+        raise NotImplementedError
+
+    def metadata_facts(self, room: int, required: int, *, is_dummy: bool) -> dict[str, object]:
+        """The fields of metadata that are not about pages."""
+        raise NotImplementedError
+
+    def notifications_for(self, chunk: Chunk, peer: Peer) -> Notifications:  # noqa: ARG002  # NIXL's
+        """Texts that go with a chunk's transfers."""
+        return Notifications()
+
+    # ----------------------------------------------------------- staging hooks
+
+    def set_up_staging(self) -> None:
+        """Make staging memory; only the staging mixin does."""
+
+    def on_staging_message(self, message: Message) -> bool:  # noqa: ARG002  # the mixin's
+        """Handle a staging message; ``False`` when staging is not spoken here."""
+        return False
+
+    def stage(self, task: Task, peer: Peer) -> bool:  # noqa: ARG002  # the mixin's
+        """Write a chunk's KV through staging; ``False``: write it directly."""
+        return False
+
+    def on_peer(self, peer: Peer) -> None:
+        """A peer has registered."""
+
+    def on_room_connected(self, room: int, lines: Sequence[Line]) -> None:
+        """A receiver knows its prefill ranks."""
+
+    def on_metadata(self, room: int, kv_indices: I32Array) -> None:
+        """A receiver is about to publish its pages."""
+
+    def on_room_closed(self, room: int) -> None:
+        """A room is over."""
+
+    # --------------------------------------------------------------- messages
+
+    def build(self, message: str, facts: dict[str, object], release: str) -> list[bytes]:
+        """Frames of a message in a release's layout; facts that it lacks are left out."""
+        codec = layout(self.wire_backend, message, release=release)
+        held = {*codec.fields, *(f for f in facts if f == "is_dummy")}
+        known = set(field_names(codec.cls))
+        return codec.encode(codec.cls(**{k: v for k, v in facts.items() if k in held & known}))
+
+    def say(self, endpoint: Endpoint, message: str, value: Message, release: str) -> bool:
+        """Send a message; ``False`` (and counted) when that release or endpoint cannot take it."""
+        try:
+            frames = layout(self.wire_backend, message, release=release).encode(value)
+            self.outbox.send(endpoint, frames, message)
+        except (UnknownLayoutError, WireError):
+            self.counters.add("unsaid", message)
+            return False
+        except SendError:
+            return False
+        return True
+
+    def registration(self) -> list[bytes]:
+        """Frames of this rank's registration, in the configured release's layout."""
+        return self.build("KVArgsRegisterInfo", self.registration_facts(), self.config.release)
+
+    def metadata(
+        self, room: int, required: int, facts: dict[str, object], *, is_dummy: bool
+    ) -> list[bytes]:
+        """Frames of one room's metadata; a dummy says nothing but that it is one."""
+        if is_dummy:
+            facts = self.dummy_facts(facts)
+        whole = {**facts, **self.metadata_facts(room, required, is_dummy=is_dummy)}
+        return self.build("TransferInfo", whole, self.config.release)
+
+    def dummy_facts(self, facts: dict[str, object]) -> dict[str, object]:
+        """What a dummy's metadata says of pages: nothing, but the prefix length."""
+        return {
+            "dst_kv_indices": NO_I32,
+            "dst_aux_index": None,
+            "dst_state_indices": (),
+            "decode_prefix_len": facts["decode_prefix_len"],
+        }
+
+    def poll_engine(self) -> None:
+        """Take what the engine has to say (NIXL's notifications)."""
+
+    def dropped(self, error: WireError) -> None:
+        """Count a message that was refused; log the first of its kind."""
+        kind = type(error).__name__
+        if self.counters.add("dropped", kind) == 1:
+            _LOG.warning("%s dropped a message: %s", self.loop.name, error)
+
+    def run(self, effects: Sequence[Effect]) -> None:
+        """Do what the rooms ask for."""
+        for effect in effects:
+            match effect:
+                case SendStatus():
+                    self._send_status(effect)
+                case SendAbort():
+                    self._send_abort(effect)
+                case SendAbortAck():
+                    self._send_ack(effect)
+                case PeerGone():
+                    if self.prefill is not None:
+                        self.prefill.forget(effect.peer)
+                case Drop():
+                    self.counters.add("dropped", effect.kind)
+
+    def _send_status(self, effect: SendStatus) -> None:
+        facts = {
+            "room": effect.room,
+            "status": int(effect.status),
+            "prefill_rank": self.config.parallel.unique_rank,
+            "failure_reason": effect.reason,
+        }
+        status = self.status_class(**{k: v for k, v in facts.items() if k in self.status_fields})
+        self.say(effect.endpoint, "KV_STATUS", status, self._release_of(effect.peer))
+
+    @property
+    def status_fields(self) -> tuple[str, ...]:
+        """Fields of a status that this backend's senders fill; Mooncake's say no reason."""
+        return field_names(self.status_class)
+
+    def _release_of(self, peer: str) -> str:
+        known = self.prefill.peers.get(peer) if self.prefill is not None else None
+        return known.release if known is not None else self.config.release
+
+    def _send_abort(self, effect: SendAbort) -> None:
+        host, port = self.endpoint
+        release = self.config.release
+        facts: dict[str, object] = {"room": effect.room, "decode_ip": host, "decode_port": port}
+        facts["generation"] = effect.generation
+        try:
+            frames = self.build("ABORT", facts, release)
+            self.outbox.send(effect.prefill, frames, "ABORT")
+        except (UnknownLayoutError, WireError, SendError):
+            self.counters.add("unsaid", "ABORT")
+
+    def _send_ack(self, effect: SendAbortAck) -> None:
+        release = self.config.release
+        if self.prefill is not None:
+            for peer in list(self.prefill.peers.values()):
+                if peer.endpoint == effect.endpoint:
+                    release = peer.release
+        facts: dict[str, object] = {
+            "room": effect.room,
+            "prefill_rank": self.config.parallel.unique_rank,
+            "generation": effect.generation,
+        }
+        try:
+            self.outbox.send(effect.endpoint, self.build("ABORT_ACK", facts, release), "ABORT_ACK")
+        except (UnknownLayoutError, WireError, SendError):
+            self.counters.add("unsaid", "ABORT_ACK")
+
+    # --------------------------------------------------------------- transfers
+
+    @property
+    def sends_aux(self) -> bool:
+        """Only the last pipeline stage sends the auxiliary row, as in every release."""
+        return self.config.parallel.pp_rank == self.config.parallel.pp_size - 1
+
+    def send_aux(self, peer: Peer, chunk: Chunk, info: Any, notify: bytes | None) -> None:  # noqa: ANN401
+        """Write the auxiliary row, through the engine or as AUX_DATA messages."""
+        assert chunk.aux_index is not None  # noqa: S101  # the caller has checked
+        if self.config.aux_over_tcp:
+            self._send_aux_messages(peer, chunk, info)
+            return
+        blocks = self.prefill_side().planner.aux(peer, chunk.aux_index, info.dst_aux_index)
+        if len(blocks) or notify is not None:
+            write_to(self, peer, blocks, notify)
+
+    def _send_aux_messages(self, peer: Peer, chunk: Chunk, info: Any) -> None:  # noqa: ANN401
+        for buffer, size in enumerate(self.args.aux_item_lens):
+            if not size:
+                continue
+            data = self.aux_memory.read(buffer, chunk.aux_index or 0)
+            message = AuxData(
+                room=chunk.room, buffer_index=buffer, aux_index=info.dst_aux_index, data=data
+            )
+            self.say((info.endpoint, info.dst_port), "AUX_DATA", message, peer.release)
+
+    # --------------------------------------------------------------- bootstrap
+
+    def _join_bootstrap(self) -> None:
+        """Register this rank; start the server where none is named."""
+        parallel, config = self.config.parallel, self.config
+        if self.bootstrap is None and config.bootstrap_port == 0:
+            self.bootstrap = BootstrapServer(config.bootstrap_host, 0)
+            self._owns_bootstrap = True
+        host, port = self.endpoint
+        rank = RoutePut(
+            attn_tp_size=parallel.attn_tp_size,
+            attn_tp_rank=parallel.attn_tp_rank,
+            attn_cp_size=parallel.attn_cp_size,
+            attn_cp_rank=parallel.attn_cp_rank,
+            attn_dp_size=parallel.attn_dp_size,
+            attn_dp_rank=parallel.attn_dp_rank,
+            pp_size=parallel.pp_size,
+            pp_rank=parallel.pp_rank,
+            system_dp_size=1,
+            system_dp_rank=0,
+            rank_ip=host,
+            rank_port=port,
+            page_size=self.args.page_size,
+            kv_cache_dtype=self.args.kv_cache_dtype,
+        )
+        self.client.register(self.bootstrap_address, rank)
+
+    @property
+    def bootstrap_address(self) -> str:
+        """``host:port`` of the bootstrap server that this prefill rank registered with."""
+        if self.bootstrap is not None:
+            return self.bootstrap.address
+        host, port = self.config.bootstrap_host, self.config.bootstrap_port
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    # --------------------------------------------------------------------- end
+
+    def health(self) -> dict[str, object]:
+        """Loops and counters, as plain data."""
+        return {
+            "backend": self.backend,
+            "mode": str(self.mode),
+            "loop": {"alive": self.loop.alive, "dead": self.loop.dead, "port": self.loop.port},
+            "counters": self.counters.snapshot(),
+        }
+
+    def close(self) -> None:
+        """Stop every thread and join it, close every socket, give the memory back."""
+        self.loop.stop()
+        self._side().stop()
+        self.outbox.close()
+        if self._owns_bootstrap and self.bootstrap is not None:
+            self.bootstrap.close()
+        self.engine.close()

@@ -1,0 +1,264 @@
+"""The decode side of a manager: where the prefill ranks are, and what they say.
+
+A decode rank registers once with each prefill rank and keeps the answer; a bootstrap server
+that stops answering takes its rooms down with a reason and its registrations with it, so that
+the next room finds the restarted one.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pdwire.bootstrap.client import BootstrapError
+from pdwire.bootstrap.mapping import RankMapping, Sizes, map_ranks
+from pdwire.errors import WireError
+from pdwire.managers.memory import OutOfBounds
+from pdwire.managers.sockets import Endpoint, SendError
+from pdwire.rooms import DecodeRooms, Effect, KVPoll
+from pdwire.wire import recognise
+from pdwire.wire.common import AbortAck, AuxData
+
+if TYPE_CHECKING:
+    from pdwire.managers.common import CommonKVManager
+
+__all__ = ["DecodeSide", "Line"]
+
+_LOG: Final = logging.getLogger("pdwire.managers")
+_INBOUND: Final = "prefill -> decode"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One prefill rank that this rank has registered with."""
+
+    endpoint: Endpoint
+    pp_rank: int
+    is_dummy: bool
+
+
+class DecodeSide:
+    """State and heartbeats of the decode side; ``core`` lends sockets, engine and dialect."""
+
+    def __init__(self, core: CommonKVManager) -> None:
+        self.core = core
+        self.lock = threading.RLock()
+        self.rooms = DecodeRooms(core.config.limits)
+        self._mappings: dict[str, RankMapping] = {}
+        self._lines: dict[tuple[str, int], tuple[Line, ...]] = {}
+        self._prefills: dict[str, int] = {}
+        self._stop = threading.Event()
+        self._heart = threading.Thread(
+            target=self._beat, name=f"pdwire-{core.backend}-heartbeat", daemon=True
+        )
+        self._heart.start()
+
+    # --------------------------------------------------------------- messages
+
+    def handle(self, frames: list[bytes]) -> None:
+        """One multipart message; whatever it is, nothing worse than a count happens."""
+        try:
+            found = recognise(frames, backend=self.core.wire_backend, direction=_INBOUND)
+            codec = found.codec
+            message: Any = codec.decode(frames)
+        except WireError as error:
+            self.core.dropped(error)
+            return
+        self.core.counters.add("messages", codec.message)
+        if isinstance(message, AbortAck):
+            self.apply(lambda now: self.rooms.on_abort_ack(message, now))
+        elif isinstance(message, AuxData):
+            self._take_aux(message)
+        elif codec.message == "KV_STATUS":
+            self.apply(lambda now: self.rooms.on_status(message, now))
+        elif not self.core.on_staging_message(message):
+            self.core.counters.add("dropped", f"{codec.message} not served")
+
+    def _take_aux(self, message: AuxData) -> None:
+        """Write a row that came over the control plane, for an active room only."""
+        if self.status(message.room) is not KVPoll.Transferring:
+            self.core.counters.add("dropped", "aux-room-not-active")
+            return
+        try:
+            self.core.aux_memory.write(message.buffer_index, message.aux_index, message.data)
+        except OutOfBounds as error:
+            if self.core.counters.add("dropped", "aux-out-of-bounds") == 1:
+                _LOG.warning("room %s: AUX_DATA refused: %s", message.room, error)
+
+    def tick(self) -> None:
+        """Let deadlines pass, and take what the engine has to say."""
+        self.core.poll_engine()
+        self.apply(self.rooms.tick)
+
+    def apply(self, change: Callable[[float], list[Effect]]) -> None:
+        """Change the rooms under their lock and do what they ask for."""
+        with self.lock:
+            effects = change(time.monotonic())
+        self.core.run(effects)
+
+    # ------------------------------------------------------------------ rooms
+
+    def open(self, room: int, prefill: str) -> int:
+        """A receiver was made; gives the number of this life of the room."""
+        with self.lock:
+            return self.rooms.open(room, prefill, time.monotonic())
+
+    def status(self, room: int) -> KVPoll | None:
+        """How a room stands; ``None`` if it is not open."""
+        with self.lock:
+            return self.rooms.status(room)
+
+    def reason(self, room: int) -> str | None:
+        """Why a room failed."""
+        with self.lock:
+            return self.rooms.reason(room)
+
+    def connect(
+        self, room: int, prefill: str, dp_rank: int
+    ) -> tuple[RankMapping, tuple[Line, ...]]:
+        """Find the prefill ranks and register with those that do not know this rank.
+
+        Raises:
+            BootstrapError: the server cannot be asked, or the sizes do not fit together.
+            SendError: a prefill rank takes no messages.
+        """
+        mapping = self._mapping(prefill)
+        with self.lock:
+            lines = self._lines.get((prefill, dp_rank))
+        if lines is None:
+            lines = self._register(prefill, dp_rank, mapping)
+            with self.lock:
+                self._lines[prefill, dp_rank] = lines
+        endpoints = [line.endpoint for line in lines]
+        self.apply(
+            lambda now: self.rooms.resolved(
+                room, endpoints, mapping.required_prefill_response_num, now
+            )
+        )
+        return mapping, lines
+
+    def _mapping(self, prefill: str) -> RankMapping:
+        with self.lock:
+            known = self._mappings.get(prefill)
+        if known is not None:
+            return known
+        info = self.core.client.server_info(prefill)
+        config, args = self.core.config, self.core.args
+        if info.page_size not in {None, args.page_size}:
+            raise BootstrapError(f"page size {args.page_size} here, {info.page_size} at {prefill}")
+        parallel = config.parallel
+        sizes = Sizes(
+            attn_tp_size=info.attn_tp_size,
+            attn_cp_size=info.attn_cp_size,
+            pp_size=info.pp_size,
+            all_cp_ranks=info.enable_dsa_cache_layer_split or info.enable_kv_cache_sharding,
+        )
+        try:
+            mapping = map_ranks(
+                sizes,
+                tp_size=parallel.attn_tp_size,
+                tp_rank=parallel.attn_tp_rank,
+                pp_size=parallel.pp_size,
+                pp_rank=parallel.pp_rank,
+                is_mla=config.is_mla,
+            )
+        except ValueError as error:
+            raise BootstrapError(str(error)) from error
+        with self.lock:
+            self._mappings[prefill] = mapping
+            self._prefills.setdefault(prefill, 0)
+        return mapping
+
+    def _register(self, prefill: str, dp_rank: int, mapping: RankMapping) -> tuple[Line, ...]:
+        lines = []
+        frames = self.core.registration()
+        for target in mapping.targets:
+            found = self.core.client.rank_info(
+                prefill, dp=dp_rank, cp=target.cp_rank, tp=target.tp_rank, pp=target.pp_rank
+            )
+            endpoint = (found.rank_ip, found.rank_port)
+            self.core.outbox.send(endpoint, frames, "KVArgsRegisterInfo")
+            lines.append(Line(endpoint=endpoint, pp_rank=target.pp_rank, is_dummy=target.is_dummy))
+        return tuple(lines)
+
+    def publish(
+        self, room: int, lines: Sequence[Line], metadata: Callable[[bool], list[bytes]]
+    ) -> None:
+        """Send metadata to every prefill rank of a room.
+
+        Raises:
+            SendError: a prefill rank takes no messages; the room is aborted then.
+        """
+        with self.lock:
+            wanted = self.rooms.sent_metadata(room, time.monotonic())
+        if not wanted:
+            return
+        try:
+            for line in lines:
+                self.core.outbox.send(line.endpoint, metadata(line.is_dummy), "TransferInfo")
+        except SendError as error:
+            reason = str(error)
+            self.apply(lambda now: self.rooms.abort(room, reason, now))
+            raise
+
+    def abort(self, room: int, reason: str) -> None:
+        """Give a room up."""
+        self.apply(lambda now: self.rooms.abort(room, reason, now))
+        self.core.on_room_closed(room)
+
+    def close(self, room: int) -> None:
+        """A receiver was cleared."""
+        self.apply(lambda now: self.rooms.close(room, now))
+        self.core.on_room_closed(room)
+
+    def pages_released(self, room: int, life: int) -> bool:
+        """Whether no prefill rank can write into the room's pages any more."""
+        with self.lock:
+            return self.rooms.pages_released(room, life)
+
+    # -------------------------------------------------------------- heartbeats
+
+    def _beat(self) -> None:
+        while not self._stop.wait(self.core.config.heartbeat_s):
+            with self.lock:
+                prefills = list(self._prefills)
+            for prefill in prefills:
+                if self._stop.is_set():
+                    return
+                self._check(prefill)
+
+    def _check(self, prefill: str) -> None:
+        healthy = self.core.client.healthy(prefill)
+        with self.lock:
+            failures = 0 if healthy else self._prefills.get(prefill, 0) + 1
+            self._prefills[prefill] = failures
+        if failures >= self.core.config.heartbeat_failures:
+            self.lost(prefill, f"the prefill side at {prefill} does not answer")
+
+    def lost(self, prefill: str, reason: str) -> None:
+        """Forget a prefill side: its rooms fail, and the next room asks again."""
+        with self.lock:
+            self._prefills.pop(prefill, None)
+            self._mappings.pop(prefill, None)
+            for key in [key for key in self._lines if key[0] == prefill]:
+                for line in self._lines.pop(key):
+                    self.core.outbox.forget(line.endpoint)
+        self.apply(lambda now: self.rooms.prefill_down(prefill, reason, now))
+
+    # -------------------------------------------------------------------- end
+
+    def counts(self) -> dict[str, int]:
+        """Rooms, drops and held pages."""
+        with self.lock:
+            return self.rooms.counts()
+
+    def stop(self, deadline_s: float = 10.0) -> None:
+        """End the heartbeats."""
+        self._stop.set()
+        self._heart.join(deadline_s)
+        if self._heart.is_alive():
+            raise RuntimeError(f"{self._heart.name} did not stop within {deadline_s} s")

@@ -1,0 +1,310 @@
+"""The prefill side of a manager: what decode ranks say, and the writes that answer them.
+
+The receiving loop only changes state and queues work; transfer threads do the writing, one
+destination always on the same thread, so that a slow peer holds up nobody else. Each write
+holds a ticket of the rooms from the moment it is submitted: a room is only finished, and an
+abort only acknowledged, when every ticket has come back.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Final
+
+from pdwire.codec import Codec, Message
+from pdwire.engines import EngineError, EngineTimeout, wait
+from pdwire.errors import AmbiguousMessageError, WireError
+from pdwire.frames import Frames, I32Array
+from pdwire.managers.peers import Peer
+from pdwire.managers.planner import Chunk, PlanError, Planner
+from pdwire.managers.staging_mixin import Later
+from pdwire.plan import Blocks
+from pdwire.rooms import Effect, KVPoll, PrefillRooms, Write
+from pdwire.wire import recognise
+from pdwire.wire.common import AbortNotification, Bootstrap
+
+if TYPE_CHECKING:
+    from pdwire.managers.common import CommonKVManager
+
+__all__ = ["PrefillSide", "Task"]
+
+_LOG: Final = logging.getLogger("pdwire.managers")
+_INBOUND: Final = "decode -> prefill"
+_STRIKES: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One chunk for one peer, and the leave to write it."""
+
+    ticket: Write
+    chunk: Chunk
+    info: Any
+    prefix_len: int
+
+
+class PrefillSide:
+    """State and threads of the prefill side; ``core`` lends sockets, engine and dialect."""
+
+    def __init__(self, core: CommonKVManager) -> None:
+        self.core = core
+        self.planner = Planner(core.args, core.config)
+        self.lock = threading.RLock()
+        self.rooms: PrefillRooms[Any] = PrefillRooms(core.config.limits)
+        self.peers: dict[str, Peer] = {}
+        self._strikes: dict[str, int] = {}
+        self._queues: list[SimpleQueue[Task | None]] = []
+        self._threads: list[threading.Thread] = []
+        for n in range(core.config.transfer_threads):
+            queue: SimpleQueue[Task | None] = SimpleQueue()
+            name = f"pdwire-{core.backend}-transfer-{n}"
+            thread = threading.Thread(target=self._work, args=(queue,), name=name, daemon=True)
+            self._queues.append(queue)
+            self._threads.append(thread)
+            thread.start()
+
+    # --------------------------------------------------------------- messages
+
+    def handle(self, frames: list[bytes]) -> None:
+        """One multipart message; whatever it is, nothing worse than a count happens."""
+        try:
+            codec, releases, message = self._read(frames)
+        except WireError as error:
+            self.core.dropped(error)
+            return
+        self.core.counters.add("messages", codec.message)
+        if isinstance(message, AbortNotification):
+            self._apply(lambda now: self.rooms.on_abort(message, now))
+        elif isinstance(message, Bootstrap):
+            self._apply(lambda now: self.rooms.on_bootstrap(message, now))
+        elif self.core.on_staging_message(message):
+            return
+        elif codec.message == "KVArgsRegisterInfo":
+            self._register(message, releases)
+        else:
+            info: Any = message
+            peer = self.core.peer_id(info)
+            self._apply(lambda now: self.rooms.on_transfer_info(info, peer, now))
+
+    def _read(self, frames: Frames) -> tuple[Codec[Any], tuple[str, ...], Message]:
+        """The message and the releases that can have sent it.
+
+        Where bytes fit two readings, the peer's registration decides; it proved a release.
+        """
+        found = recognise(frames, backend=self.core.wire_backend, direction=_INBOUND)
+        if not found.ambiguous:
+            codec = found.codec
+            message: Message = codec.decode(frames)
+            return codec, found.releases, message
+        for candidate in reversed(found.candidates):
+            told: Any = candidate.decode(frames)
+            with self.lock:
+                peer = self.peers.get(self.core.peer_id(told))
+            if peer is not None and set(peer.releases) & set(candidate.releases):
+                return candidate, candidate.releases, told
+        raise AmbiguousMessageError("one reading", found.message, hint="the peer never registered")
+
+    def _register(self, message: Message, releases: tuple[str, ...]) -> None:
+        try:
+            peer = self.core.peer_of(message, releases)
+            self.core.engine.add_peer(peer.id, peer.metadata)
+        except (ValueError, EngineError) as error:
+            self.core.counters.add("dropped", "registration")
+            _LOG.warning("registration refused: %s", error)
+            return
+        with self.lock:
+            changed = self.peers.get(peer.id) not in {None, peer}
+            self.peers[peer.id] = peer
+            self._strikes.pop(peer.id, None)
+        self._apply(
+            lambda now: self.rooms.register_peer(peer.id, peer.endpoint, now, changed=changed)
+        )
+        self.core.on_peer(peer)
+
+    def forget(self, peer: str) -> None:
+        """A registration was replaced: its memory is no destination any more."""
+        with self.lock:
+            gone = self.peers.pop(peer, None)
+        if gone is not None:
+            self.core.engine.forget_peer(peer)
+
+    def tick(self) -> None:
+        """Let deadlines pass."""
+        self._apply(self.rooms.tick)
+
+    def _apply(self, change: Callable[[float], list[Effect]]) -> None:
+        with self.lock:
+            effects = change(time.monotonic())
+        self.core.run(effects)
+
+    # ------------------------------------------------------------------ rooms
+
+    def open(self, room: int) -> None:
+        """A sender was made."""
+        with self.lock:
+            self.rooms.open(room, time.monotonic())
+
+    def close(self, room: int) -> None:
+        """A sender was cleared."""
+        self._apply(lambda now: self.rooms.close(room, now))
+        self.core.on_room_closed(room)
+
+    def fail(self, room: int, reason: str) -> None:
+        """The prefill side cannot go on with a room."""
+        self._apply(lambda now: self.rooms.fail(room, reason, now))
+        self.core.on_room_closed(room)
+
+    def ready(self, room: int) -> None:
+        """The forward pass is complete."""
+        self._apply(lambda now: self.rooms.ready(room, now))
+
+    def status(self, room: int) -> KVPoll | None:
+        """How a room stands; ``None`` if it is not open."""
+        with self.lock:
+            return self.rooms.status(room)
+
+    def reason(self, room: int) -> str | None:
+        """Why a room failed."""
+        with self.lock:
+            return self.rooms.reason(room)
+
+    def prefix_len(self, room: int) -> int:
+        """Tokens that decode already holds."""
+        with self.lock:
+            return self.rooms.prefix_len(room)
+
+    def submit(self, chunk: Chunk) -> None:
+        """Queue a chunk for every peer that wants it; the last one finishes the room."""
+        now = time.monotonic()
+        tasks: list[Task] = []
+        with self.lock:
+            prefix_len = self.rooms.prefix_len(chunk.room)
+            for peer, info in self.rooms.infos(chunk.room).items():
+                ticket = None if info.is_dummy else self.rooms.begin_write(chunk.room, peer, now)
+                if ticket is not None:
+                    tasks.append(Task(ticket=ticket, chunk=chunk, info=info, prefix_len=prefix_len))
+            effects = self.rooms.finish(chunk.room, now) if chunk.is_last else []
+        for task in tasks:
+            self._queue(task).put(task)
+        self.core.run(effects)
+
+    def _queue(self, task: Task) -> SimpleQueue[Task | None]:
+        return self._queues[hash(task.ticket.peer) % len(self._queues)]
+
+    # ---------------------------------------------------------------- workers
+
+    def _work(self, queue: SimpleQueue[Task | None]) -> None:
+        while (task := queue.get()) is not None:
+            try:
+                self._transfer(task, queue)
+            except Exception as error:  # noqa: BLE001  # a worker outlives any request
+                self.core.counters.add("loop_errors", type(error).__name__)
+                _LOG.exception("room %s: a transfer broke down", task.ticket.room)
+                self._end(task, ok=False, reason=f"internal error: {error}", settled=False)
+
+    def _transfer(self, task: Task, queue: SimpleQueue[Task | None]) -> None:
+        """Write one task, put it back when its staging is not there yet, or fail its room."""
+        if self.status(task.ticket.room) not in {KVPoll.WaitingForInput, KVPoll.Transferring}:
+            self._end(task)  # the room has failed meanwhile: nothing more is written
+            return
+        with self.lock:
+            peer = self.peers.get(task.ticket.peer)
+        if peer is None:
+            self._end(task, ok=False, reason=f"decode restarted: {task.ticket.peer}")
+            return
+        try:
+            self._write(task, peer)
+        except Later:
+            queue.put(task)
+        except PlanError as error:
+            self._end(task, ok=False, reason=str(error))
+        except EngineTimeout as error:
+            self._end(task, ok=False, reason=str(error), settled=False)
+        except EngineError as error:
+            self._end(task, ok=False, reason=f"the engine failed: {error}")
+            self._strike(peer, str(error))
+        else:
+            with self.lock:
+                self._strikes.pop(peer.id, None)
+            self._end(task)
+
+    def _write(self, task: Task, peer: Peer) -> None:
+        """KV, then state, then the auxiliary row: whoever sees the row has the rest."""
+        chunk, info = task.chunk, task.info
+        notify = self.core.notifications_for(chunk, peer)
+        if not self.core.stage(task, peer):
+            blocks = self.planner.kv(peer, chunk, info.dst_kv_indices, task.prefix_len)
+            self._put(peer, blocks, notify.kv)
+        if not chunk.is_last:
+            return
+        if chunk.state_indices or len(info.dst_state_indices):
+            blocks = self.planner.state(peer, chunk.state_indices, info.dst_state_indices)
+            self._put(peer, blocks, notify.state)
+        if self.core.sends_aux and chunk.aux_index is not None and info.dst_aux_index is not None:
+            self.core.send_aux(peer, chunk, info, notify.aux)
+
+    def _put(self, peer: Peer, blocks: Blocks, notify: bytes | None) -> None:
+        if not len(blocks) and notify is None:
+            return
+        self.core.counters.add("bytes", "written", blocks.total)
+        write_to(self.core, peer, blocks, notify)
+
+    def _end(
+        self, task: Task, *, ok: bool = True, reason: str | None = None, settled: bool = True
+    ) -> None:
+        self._apply(
+            lambda now: self.rooms.end_write(
+                task.ticket, now, ok=ok, reason=reason, settled=settled
+            )
+        )
+
+    def _strike(self, peer: Peer, reason: str) -> None:
+        """A peer that fails several times in a row is gone; a new registration lifts that."""
+        with self.lock:
+            strikes = self._strikes[peer.id] = self._strikes.get(peer.id, 0) + 1
+        if strikes >= _STRIKES:
+            self._apply(lambda now: self.rooms.mark_peer_failed(peer.id, reason, now))
+
+    # ------------------------------------------------------------------- end
+
+    def counts(self) -> dict[str, int]:
+        """Rooms, peers and drops."""
+        with self.lock:
+            return self.rooms.counts()
+
+    def stop(self, deadline_s: float = 10.0) -> None:
+        """End the transfer threads; writes under way are waited for."""
+        for queue in self._queues:
+            queue.put(None)
+        ends = time.monotonic() + deadline_s
+        for thread in self._threads:
+            thread.join(max(0.0, ends - time.monotonic()))
+            if thread.is_alive():
+                raise RuntimeError(f"{thread.name} did not stop within {deadline_s} s")
+
+
+def write_to(core: CommonKVManager, peer: Peer, blocks: Blocks, notify: bytes | None) -> None:
+    """Write blocks into a peer's memory and wait for it, within the room's write deadline.
+
+    Raises:
+        EngineError: the transfer failed, or (EngineTimeout) is not over.
+    """
+    transfer = core.engine.write(
+        peer.id,
+        blocks,
+        src_kind=core.args.mem_kind,
+        dst_kind=peer.mem_kind,
+        dst_device=peer.gpu_id if peer.mem_kind == "VRAM" else 0,
+        notify=notify,
+    )
+    wait(transfer, core.config.limits.write_s)
+
+
+def as_i32(parts: Sequence[I32Array] | None) -> tuple[I32Array, ...]:
+    """State indices as a tuple; ``None`` is none."""
+    return tuple(parts or ())

@@ -1,0 +1,122 @@
+"""The decode side of one room, for a scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pdwire.bootstrap.client import BootstrapError
+from pdwire.errors import WireError
+from pdwire.frames import I32Array
+from pdwire.managers.base import BaseKVReceiver, KVTransferError
+from pdwire.managers.common import CommonKVManager
+from pdwire.managers.decode_side import Line
+from pdwire.managers.sockets import SendError
+from pdwire.rooms import KVPoll
+
+__all__ = ["CommonKVReceiver"]
+
+
+class CommonKVReceiver(BaseKVReceiver):
+    """Receives one room's pages.
+
+    Args:
+        mgr: a decode manager.
+        bootstrap_addr: ``host:port`` of the prefill side's bootstrap server.
+        bootstrap_room: the room.
+
+    Raises:
+        RoomError: the room is open already.
+    """
+
+    def __init__(self, mgr: CommonKVManager, bootstrap_addr: str, bootstrap_room: int) -> None:
+        self._mgr = mgr
+        self._side = mgr.decode_side()
+        self.bootstrap_addr = bootstrap_addr
+        self.bootstrap_room = bootstrap_room
+        self._lines: tuple[Line, ...] = ()
+        self._required = 1
+        self._final: KVPoll | None = None
+        self._reason: str | None = None
+        self._life = self._side.open(bootstrap_room, bootstrap_addr)
+
+    def init(self, prefill_dp_rank: int = 0) -> None:
+        """Find the prefill ranks and register with those that do not know this rank yet.
+
+        A server that cannot be asked fails the room; nothing is raised.
+        """
+        try:
+            mapping, self._lines = self._side.connect(
+                self.bootstrap_room, self.bootstrap_addr, prefill_dp_rank
+            )
+        except (BootstrapError, SendError) as error:
+            self._side.abort(self.bootstrap_room, str(error))
+            return
+        self._required = mapping.required_dst_info_num
+        self._mgr.on_room_connected(self.bootstrap_room, self._lines)
+
+    def send_metadata(
+        self,
+        kv_indices: I32Array,
+        aux_index: int | None = None,
+        state_indices: Sequence[I32Array] | None = None,
+        decode_prefix_len: int | None = None,
+    ) -> None:
+        """Say where the request's pages, aux row and state go.
+
+        A value that the release cannot carry fails the room with the reason.
+        """
+        facts: dict[str, object] = {
+            "dst_kv_indices": kv_indices,
+            "dst_aux_index": aux_index,
+            "dst_state_indices": tuple(state_indices or ()),
+            "decode_prefix_len": decode_prefix_len or 0,
+        }
+
+        def frames(is_dummy: bool) -> list[bytes]:  # noqa: FBT001  # called by position
+            return self._mgr.metadata(self.bootstrap_room, self._required, facts, is_dummy=is_dummy)
+
+        try:
+            self._mgr.on_metadata(self.bootstrap_room, kv_indices)
+            self._side.publish(self.bootstrap_room, self._lines, frames)
+        except (SendError, WireError) as error:
+            self._side.abort(self.bootstrap_room, str(error))
+
+    def poll(self) -> KVPoll:
+        """How the room stands."""
+        if self._final is not None:
+            return self._final
+        self._mgr.poll_engine()
+        status = self._side.status(self.bootstrap_room)
+        if status is None:
+            status = KVPoll.Failed
+        if status in {KVPoll.Failed, KVPoll.Success}:
+            self._final = status
+            self._reason = self._side.reason(self.bootstrap_room)
+            self._mgr.on_room_closed(self.bootstrap_room)
+        return status
+
+    @property
+    def failure_reason(self) -> str | None:
+        """Why the room failed; ``None`` while it has not."""
+        if self.poll() is not KVPoll.Failed:
+            return None
+        return self._reason or "failed for an unknown reason"
+
+    def failure_exception(self) -> KVTransferError:
+        """Why the room failed."""
+        return KVTransferError(self.bootstrap_room, self.failure_reason or "has not failed")
+
+    def pages_released(self) -> bool:
+        """Whether no prefill rank can still write into the room's pages."""
+        return self._side.pages_released(self.bootstrap_room, self._life)
+
+    def abort(self, reason: str = "aborted by the decode side") -> None:
+        """Give the room up; every prefill rank is told."""
+        self._side.abort(self.bootstrap_room, reason)
+
+    def clear(self) -> None:
+        """Forget the room; its number may be used again."""
+        self.poll()
+        if self._final is None:
+            self._final, self._reason = KVPoll.Failed, "cleared before it was done"
+        self._side.close(self.bootstrap_room)

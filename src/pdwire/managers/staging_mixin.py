@@ -1,0 +1,17 @@
+"""The single home of staging messages: mixed into Mooncake and NIXL, absent from Mori."""
+
+from __future__ import annotations
+
+__all__ = ["Later", "StagingManagerMixin"]
+
+
+class Later(Exception):
+    """A chunk's staging is not there yet: put the chunk back and try again."""
+
+
+class StagingManagerMixin:
+    """Staging of a manager; see :mod:`pdwire.staging` for the decisions."""
+
+    def staging_region(self) -> tuple[int, int]:
+        """Base and size of this rank's staging ring; zeros where staging is off."""
+        return 0, 0
