@@ -177,11 +177,13 @@ class CommonKVManager(BaseKVManager):
     def on_peer(self, peer: Peer) -> None:
         """A peer has registered."""
 
-    def on_room_connected(self, room: int, lines: Sequence[Line]) -> None:
-        """A receiver knows its prefill ranks."""
+    def on_room_connected(self, room: int, lines: Sequence[Line], expected: int) -> None:
+        """A receiver knows its prefill ranks, and how many answers it waits for."""
 
-    def on_metadata(self, room: int, kv_indices: I32Array) -> None:
-        """A receiver is about to publish its pages."""
+    def on_metadata(
+        self, room: int, kv_indices: I32Array, state_indices: Sequence[I32Array]
+    ) -> None:
+        """A receiver is about to publish its pages and state items."""
 
     def on_room_closed(self, room: int) -> None:
         """A room is over."""

@@ -52,7 +52,9 @@ class CommonKVReceiver(BaseKVReceiver):
             self._side.abort(self.bootstrap_room, str(error))
             return
         self._required = mapping.required_dst_info_num
-        self._mgr.on_room_connected(self.bootstrap_room, self._lines)
+        self._mgr.on_room_connected(
+            self.bootstrap_room, self._lines, mapping.required_prefill_response_num
+        )
 
     def send_metadata(
         self,
@@ -76,7 +78,7 @@ class CommonKVReceiver(BaseKVReceiver):
             return self._mgr.metadata(self.bootstrap_room, self._required, facts, is_dummy=is_dummy)
 
         try:
-            self._mgr.on_metadata(self.bootstrap_room, kv_indices)
+            self._mgr.on_metadata(self.bootstrap_room, kv_indices, tuple(state_indices or ()))
             self._side.publish(self.bootstrap_room, self._lines, frames)
         except (SendError, WireError) as error:
             self._side.abort(self.bootstrap_room, str(error))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pdwire.wire.nixl import NotifStg
+
 __all__ = ["Later", "StagingManagerMixin"]
 
 
@@ -11,6 +13,9 @@ class Later(Exception):
 
 class StagingManagerMixin:
     """Staging of a manager; see :mod:`pdwire.staging` for the decisions."""
+
+    def on_staged_notification(self, text: NotifStg) -> None:
+        """A staged chunk was announced by a notification (NIXL up to 0.5.22)."""
 
     def staging_region(self) -> tuple[int, int]:
         """Base and size of this rank's staging ring; zeros where staging is off."""

@@ -1,0 +1,102 @@
+"""What NIXL's notifications say has arrived, sans IO.
+
+Up to 0.5.22 a prefill rank tells decode with each transfer what it was; decode counts. A
+request is whole when every prefill rank that is expected has sent all of its chunks (the last
+one tells how many), the auxiliary row is there, and, where state is expected, every rank's
+state. From 0.5.23 on there are no such texts, a status says it all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pdwire.wire.nixl import NotifAux, NotifKV, NotifState
+
+__all__ = ["Arrivals"]
+
+
+@dataclass(slots=True)
+class _Room:
+    sources: int
+    wants_state: bool
+    chunks: dict[int, set[int]] = field(default_factory=dict)
+    expected: dict[int, int] = field(default_factory=dict)
+    parts: dict[tuple[int, int], set[int]] = field(default_factory=dict)
+    state: set[int] = field(default_factory=set)
+    aux: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        return (
+            self.aux
+            and len(self.expected) >= self.sources
+            and all(len(self.chunks.get(s, ())) >= n for s, n in self.expected.items())
+            and (not self.wants_state or len(self.state) >= self.sources)
+        )
+
+
+class Arrivals:
+    """Rooms that notifications are counted for; texts of other rooms are ignored."""
+
+    def __init__(self) -> None:
+        self._rooms: dict[int, _Room] = {}
+
+    def __len__(self) -> int:
+        return len(self._rooms)
+
+    def expect(self, room: int, sources: int, *, wants_state: bool) -> None:
+        """Start counting for a room: from how many prefill ranks, and whether with state."""
+        self._rooms[room] = _Room(sources=sources, wants_state=wants_state)
+
+    def want_state(self, room: int) -> None:
+        """The room has destinations for state."""
+        known = self._rooms.get(room)
+        if known is not None:
+            known.wants_state = True
+
+    def forget(self, room: int) -> None:
+        """Stop counting for a room."""
+        self._rooms.pop(room, None)
+
+    def on_kv(self, text: NotifKV) -> bool:
+        """A chunk, or a part of one, is there. Whether the room is whole now."""
+        room = self._rooms.get(text.room)
+        if room is None:
+            return False
+        source = text.pp_rank or 0
+        if text.num_parts is not None and text.part_idx is not None:
+            seen = room.parts.setdefault((source, text.chunk_id), set())
+            seen.add(text.part_idx)
+            if len(seen) < text.num_parts:
+                return False
+        return self._chunk(room, source, text.chunk_id, is_last=text.is_last)
+
+    def on_staged(self, room: int, source: int, chunk_id: int, *, is_last: bool) -> bool:
+        """A chunk is in the staging ring. Whether the room is whole now."""
+        known = self._rooms.get(room)
+        return known is not None and self._chunk(known, source, chunk_id, is_last=is_last)
+
+    def on_aux(self, text: NotifAux) -> bool:
+        """The auxiliary row is there; without KV in the last chunk it says how many came."""
+        room = self._rooms.get(text.room)
+        if room is None:
+            return False
+        room.aux = True
+        if text.pp_rank is not None:
+            room.expected.setdefault(text.pp_rank, text.expected)
+        return room.is_whole
+
+    def on_state(self, text: NotifState) -> bool:
+        """A rank's state is there. Whether the room is whole now."""
+        room = self._rooms.get(text.room)
+        if room is None:
+            return False
+        room.state.add(text.pp_rank)
+        return room.is_whole
+
+    @staticmethod
+    def _chunk(room: _Room, source: int, chunk_id: int, *, is_last: bool) -> bool:
+        room.chunks.setdefault(source, set()).add(chunk_id)
+        if is_last:
+            room.expected[source] = chunk_id + 1
+        return room.is_whole
