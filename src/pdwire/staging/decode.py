@@ -1,0 +1,453 @@
+"""The decode side of staging: places of chunks, who has written them, when they are free again.
+
+Rules:
+
+1. A place is given on the first STAGING_REQ for a chunk; every later one gets the same (S2). All
+   prefill ranks of the asker's pipeline stage are told, all ranks of the room if it names none.
+   A request for a room that is not open yet is parked, with a deadline (S1).
+2. Session ids are the decode rank's own: ``STAGING_REQ.session_id``, ``CHUNK_READY.writer_id`` and
+   the agent name of NOTIF_STG name whose ring it is, so another one is a message for the rank that
+   sat here before a restart, and dropped. The answer repeats it, and WATERMARK carries it.
+3. A chunk is scattered once, when all its writers (TP ranks × pipeline stages) have said that it
+   is written, in any order of chunks (S4).
+4. A place is free when its chunk was scattered, or its room is closed and nobody can write there
+   any more: at once when the shell says so, else when it says so later, or after ``late_write_s``
+   (S7). A place that is being scattered is free when that is over.
+5. The watermark goes to every prefill rank that was answered, and only to those: older releases'
+   loops end on one where staging is off. At once to a new one, then whenever it moves, then every
+   ``remind_s`` while places are taken, for one may be lost.
+
+Not thread-safe: the shell holds a lock. Time is an argument, in monotonic seconds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+import numpy as np
+
+from pdwire.staging.effects import (
+    Drop,
+    Effect,
+    Endpoint,
+    I64Array,
+    Place,
+    Scatter,
+    SendStagingRsp,
+    SendWatermark,
+    StagingFailed,
+)
+from pdwire.staging.layout import StagingLayout
+from pdwire.staging.limits import StagingLimits
+from pdwire.staging.ring import OVERSIZED, Ring
+from pdwire.wire.common import ChunkReady, StagingReq, StagingRsp, Watermark
+
+__all__ = ["DecodeStaging", "PrefillRank"]
+
+
+@dataclass(frozen=True, slots=True)
+class PrefillRank:
+    """A prefill rank of a room: its control socket, and its pipeline stage."""
+
+    endpoint: Endpoint
+    pp_rank: int = 0
+
+
+class _Step(Enum):
+    """How far a chunk has come."""
+
+    AWAITED = auto()
+    SCATTERING = auto()
+    DONE = auto()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Chunk:
+    """One chunk; ``place`` is ``None`` where it is larger than the ring."""
+
+    pages: int
+    place: Place | None
+    step: _Step = _Step.AWAITED
+    span: tuple[int, int] | None = None
+    written_by: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Room:
+    """One open room."""
+
+    prefill: str
+    ranks: tuple[PrefillRank, ...]
+    layout: StagingLayout
+    pages: I64Array
+    writers: int
+    last_by_status: bool
+    chunks: dict[int, _Chunk] = field(default_factory=dict)
+
+    def asked_pages(self) -> int:
+        """Pages of all chunks that were asked for."""
+        return sum(chunk.pages for chunk in self.chunks.values())
+
+    def outstanding(self) -> bool:
+        """Whether any place is taken."""
+        return any(
+            chunk.place is not None and chunk.step is not _Step.DONE
+            for chunk in self.chunks.values()
+        )
+
+
+class DecodeStaging:
+    """The ring of one decode rank and the chunks of its rooms.
+
+    Args:
+        ring_size: bytes of the staging buffer that was registered.
+        session: the decode rank's own session id (Mooncake) or agent name (NIXL).
+        limits: deadlines and caps.
+    """
+
+    def __init__(self, ring_size: int, session: str, limits: StagingLimits | None = None) -> None:
+        self.ring = Ring(ring_size)
+        self.session = session
+        self._limits = limits or StagingLimits()
+        self._rooms: dict[int, _Room] = {}
+        self._parked: deque[tuple[float, StagingReq]] = deque()
+        self._held: deque[tuple[float, int, Place]] = deque()
+        self._scattering: dict[Place, int] = {}
+        self._closed: OrderedDict[int, None] = OrderedDict()
+        self._told: dict[Endpoint, str] = {}
+        self._remind_at = 0.0
+        self._drops: Counter[str] = Counter()
+
+    # ------------------------------------------------------------------ rooms
+
+    def open_room(
+        self,
+        room: int,
+        *,
+        prefill: str,
+        ranks: Sequence[PrefillRank],
+        layout: StagingLayout,
+        pages: Iterable[int],
+        writers: int,
+        now: float,
+        last_by_status: bool = False,
+    ) -> list[Effect]:
+        """Begin to stage a room. Call it before the room's metadata is sent.
+
+        Args:
+            room: the room.
+            prefill: bootstrap address of the prefill side; effects repeat it.
+            ranks: prefill ranks that the room's metadata goes to, dummies included.
+            layout: between that engine and this decode rank.
+            pages: destination pages that are sent, in order, those of the prefix not among them.
+            writers: how many ranks write a part of each chunk: ``layout.writers`` times prefill
+                pipeline stages.
+            now: monotonic seconds.
+            last_by_status: the prefill side is Mooncake before 0.5.18, which says of the last
+                chunk only through its status (:meth:`on_writer_done`).
+
+        Returns:
+            Answers to requests that came before.
+
+        Raises:
+            ValueError: the room is open, or nobody writes.
+        """
+        if room in self._rooms:
+            raise ValueError(f"room {room} is open already")
+        if writers < 1:
+            raise ValueError(f"room {room} has {writers} writers")
+        self._closed.pop(room, None)
+        self._rooms[room] = _Room(
+            prefill=prefill,
+            ranks=tuple(ranks),
+            layout=layout,
+            pages=np.array(list(pages) if not isinstance(pages, np.ndarray) else pages, np.int64),
+            writers=writers,
+            last_by_status=last_by_status,
+        )
+        return self._unpark(room, now)
+
+    def close_room(self, room: int, now: float, *, quiet: bool) -> list[Effect]:
+        """Forget a room, whether it succeeded or not (S7).
+
+        Args:
+            room: the room; one that is not open is fine.
+            now: monotonic seconds.
+            quiet: nobody can write for the room any more: it succeeded, every rank that could
+                write has acknowledged an abort, or none was ever told of it. Otherwise places
+                that were not written in full are held until :meth:`writers_quiet` says so, or for
+                ``late_write_s``.
+        """
+        found = self._rooms.pop(room, None)
+        if found is None:
+            return []
+        self._remember(room)
+        moved = False
+        for chunk in found.chunks.values():
+            if chunk.place is None or chunk.step is not _Step.AWAITED:
+                continue
+            if quiet or len(chunk.written_by) >= found.writers:
+                moved |= self.ring.free(chunk.place)
+            else:
+                self._held.append((now + self._limits.late_write_s, room, chunk.place))
+        return self._tell(now) if moved else []
+
+    def writers_quiet(self, room: int, now: float) -> list[Effect]:
+        """Nobody can write for a closed room any more: free what was held for it."""
+        freed = [place for _, owner, place in self._held if owner == room]
+        self._held = deque(entry for entry in self._held if entry[1] != room)
+        return self._free(freed, now)
+
+    def complete(self, room: int) -> bool:
+        """Whether no chunk of the room waits to be written or scattered.
+
+        Success from every prefill rank must have come as well: a chunk that was never asked for
+        is unknown here.
+        """
+        found = self._rooms.get(room)
+        return found is None or not found.outstanding()
+
+    def busy(self, room: int) -> bool:
+        """Whether a scatter of the room is under way: its pages are still written to."""
+        return room in self._scattering.values()
+
+    def forget_prefill(self, prefill: str) -> None:
+        """A prefill engine is gone: nobody there is told of watermarks any more."""
+        self._told = {at: name for at, name in self._told.items() if name != prefill}
+
+    def forget_endpoint(self, endpoint: Endpoint) -> None:
+        """One prefill rank cannot be reached: it is told of watermarks again when it asks again."""
+        self._told.pop(endpoint, None)
+
+    # --------------------------------------------------------------- messages
+
+    def on_staging_req(self, message: StagingReq, now: float) -> list[Effect]:
+        """STAGING_REQ: give the chunk a place, or repeat the one it has."""
+        if message.session_id != self.session:
+            return self._drop("staging-req-foreign-session")
+        found = self._rooms.get(message.room)
+        if found is None:
+            return self._park(message, now)
+        chunk = found.chunks.get(message.chunk_idx) or self._place(found, message)
+        if chunk is None or chunk.pages != message.chunk_num_pages:
+            return self._drop("staging-req-no-such-chunk")
+        if chunk.step is not _Step.AWAITED:
+            return self._drop("staging-req-late")
+        return self._answer(found, message, chunk.place)
+
+    def on_chunk_ready(self, message: ChunkReady, now: float) -> list[Effect]:
+        """CHUNK_READY: one writer has written its part of a chunk."""
+        if message.writer_id != self.session:
+            return self._drop("chunk-foreign-session")
+        return self.on_chunk_written(
+            message.room,
+            message.chunk_idx,
+            message.page_start,
+            message.num_pages,
+            writer=message.prefill_rank,
+            now=now,
+        )
+
+    def on_chunk_written(
+        self,
+        room: int,
+        chunk_idx: int,
+        page_start: int,
+        num_pages: int,
+        *,
+        writer: int,
+        now: float,
+    ) -> list[Effect]:
+        """One writer has written its part of a chunk, by whatever message says so.
+
+        Args:
+            room: the room.
+            chunk_idx: the chunk.
+            page_start: its first page, within the pages that are sent.
+            num_pages: how many pages it has.
+            writer: what tells the writers of a chunk apart: CHUNK_READY.prefill_rank, or
+                NOTIF_STG.pp_rank.
+            now: monotonic seconds.
+
+        Returns:
+            A :class:`Scatter` when this was the last writer.
+        """
+        del now
+        found = self._rooms.get(room)
+        if found is None:
+            return self._drop("chunk-unknown-room")
+        chunk = found.chunks.get(chunk_idx)
+        if chunk is None or chunk.place is None:
+            return self._drop("chunk-never-placed")
+        if chunk.step is not _Step.AWAITED or writer in chunk.written_by:
+            return self._drop("chunk-doubled")
+        if (fault := _fault(found, chunk, page_start, num_pages)) is not None:
+            return [StagingFailed(room=room, reason=f"chunk {chunk_idx}: {fault}")]
+        chunk.span = (page_start, num_pages)
+        chunk.written_by.add(writer)
+        if len(chunk.written_by) < found.writers:
+            return []
+        return [self._scatter(room, chunk_idx, found, chunk, chunk.place)]
+
+    def on_writer_done(self, room: int, writer: int, now: float) -> list[Effect]:
+        """A prefill rank reports Success for a room: the last chunk, where only that says so.
+
+        Harmless for a room that was not opened with ``last_by_status``.
+        """
+        found = self._rooms.get(room)
+        if found is None or not found.last_by_status or not found.chunks:
+            return []
+        chunk_idx = max(found.chunks)
+        chunk = found.chunks[chunk_idx]
+        if chunk.place is None or chunk.step is not _Step.AWAITED or writer in chunk.written_by:
+            return []
+        start = len(found.pages) - chunk.pages
+        return self.on_chunk_written(room, chunk_idx, start, chunk.pages, writer=writer, now=now)
+
+    def scattered(self, effect: Scatter, now: float) -> list[Effect]:
+        """The copy that ``effect`` asked for is over, well or not: its place is free."""
+        self._scattering.pop(effect.place)
+        found = self._rooms.get(effect.room)
+        chunk = found.chunks.get(effect.chunk_idx) if found else None
+        if chunk is not None and chunk.place == effect.place:
+            chunk.step = _Step.DONE
+        return self._free([effect.place], now)
+
+    def tick(self, now: float) -> list[Effect]:
+        """Expire what was parked or held, and repeat the watermark while places are taken."""
+        while self._parked and self._parked[0][0] <= now:
+            self._parked.popleft()
+            self._drops["staging-req-expired"] += 1
+        freed = []
+        while self._held and self._held[0][0] <= now:
+            freed.append(self._held.popleft()[2])
+        effects = self._free(freed, now)
+        if not effects and now >= self._remind_at and not self.ring.drained():
+            effects = self._tell(now)
+        return effects
+
+    def counts(self) -> dict[str, int]:
+        """Rooms, chunks by step, the ring's occupancy, and ``dropped-…`` by kind."""
+        steps = Counter(
+            chunk.step if chunk.place else None
+            for found in self._rooms.values()
+            for chunk in found.chunks.values()
+        )
+        return {
+            "rooms": len(self._rooms),
+            "chunks-awaited": steps[_Step.AWAITED],
+            "chunks-scattered": steps[_Step.DONE],
+            "chunks-oversized": steps[None],
+            "scattering": len(self._scattering),
+            "held": len(self._held),
+            "parked": len(self._parked),
+            "ring-places": len(self.ring),
+            "ring-used": self.ring.used,
+            "ring-size": self.ring.size,
+            **{f"dropped-{kind}": count for kind, count in self._drops.items()},
+        }
+
+    # ---------------------------------------------------------------- private
+
+    def _park(self, message: StagingReq, now: float) -> list[Effect]:
+        if message.room in self._closed:
+            return self._drop("staging-req-closed-room")
+        if len(self._parked) >= self._limits.parked:
+            return self._drop("staging-req-too-many-parked")
+        self._parked.append((now + self._limits.parked_s, message))
+        return []
+
+    def _unpark(self, room: int, now: float) -> list[Effect]:
+        mine = [message for _, message in self._parked if message.room == room]
+        if not mine:
+            return []
+        self._parked = deque(entry for entry in self._parked if entry[1].room != room)
+        return [effect for message in mine for effect in self.on_staging_req(message, now)]
+
+    def _place(self, found: _Room, message: StagingReq) -> _Chunk | None:
+        """A new chunk; ``None`` when the room cannot have it (S5)."""
+        pages = message.chunk_num_pages
+        spare = len(found.pages) - found.asked_pages()
+        if pages < 1 or pages > spare or not 0 <= message.chunk_idx < len(found.pages):
+            return None
+        place = self.ring.assign(found.layout.chunk_bytes(pages))
+        chunk = found.chunks[message.chunk_idx] = _Chunk(pages=pages, place=place)
+        return chunk
+
+    def _answer(self, found: _Room, message: StagingReq, place: Place | None) -> list[Effect]:
+        where = place or Place(round=0, offset=OVERSIZED, end=-1)
+        answer = StagingRsp(
+            room=message.room,
+            chunk_idx=message.chunk_idx,
+            offset=where.offset,
+            round=where.round,
+            end=where.end,
+            session_id=message.session_id,
+        )
+        effects: list[Effect] = []
+        for rank in found.ranks:
+            if message.requester_pp_rank not in {None, rank.pp_rank}:
+                continue
+            effects.append(
+                SendStagingRsp(endpoint=rank.endpoint, prefill=found.prefill, message=answer)
+            )
+            if self._told.get(rank.endpoint) != found.prefill:
+                self._told[rank.endpoint] = found.prefill
+                effects.append(self._mark_for(rank.endpoint, found.prefill))
+        return effects
+
+    def _scatter(
+        self, room: int, chunk_idx: int, found: _Room, chunk: _Chunk, place: Place
+    ) -> Scatter:
+        start, count = chunk.span or (0, 0)
+        chunk.step = _Step.SCATTERING
+        self._scattering[place] = room
+        return Scatter(
+            room=room,
+            chunk_idx=chunk_idx,
+            place=place,
+            page_start=start,
+            num_pages=count,
+            pages=found.pages[start : start + count],
+        )
+
+    def _free(self, places: Iterable[Place], now: float) -> list[Effect]:
+        moved = False
+        for place in places:
+            moved |= self.ring.free(place)
+        return self._tell(now) if moved else []
+
+    def _tell(self, now: float) -> list[Effect]:
+        self._remind_at = now + self._limits.remind_s
+        return [self._mark_for(endpoint, prefill) for endpoint, prefill in self._told.items()]
+
+    def _mark_for(self, endpoint: Endpoint, prefill: str) -> SendWatermark:
+        mark = self.ring.watermark
+        return SendWatermark(
+            endpoint=endpoint,
+            prefill=prefill,
+            message=Watermark(round=mark.round, tail=mark.tail, session_id=self.session),
+        )
+
+    def _remember(self, room: int) -> None:
+        self._closed[room] = None
+        if len(self._closed) > self._limits.remembered:
+            self._closed.popitem(last=False)
+
+    def _drop(self, kind: str) -> list[Effect]:
+        self._drops[kind] += 1
+        return [Drop(kind=kind)]
+
+
+def _fault(found: _Room, chunk: _Chunk, page_start: int, num_pages: int) -> str | None:
+    """Why a chunk cannot be scattered."""
+    if not 1 <= num_pages <= chunk.pages:
+        return f"{num_pages} pages were written into a place for {chunk.pages}"
+    if page_start < 0 or page_start + num_pages > len(found.pages):
+        return f"pages {page_start}+{num_pages} of {len(found.pages)}"
+    if chunk.span not in {None, (page_start, num_pages)}:
+        return f"writers disagree: pages {chunk.span} and {(page_start, num_pages)}"
+    return None
