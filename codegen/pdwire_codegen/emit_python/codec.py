@@ -8,6 +8,8 @@ last ``except``, are made ``bytes`` and decoded again.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from pdwire_codegen.emit_python import expressions as ex
 from pdwire_codegen.emit_python import lacking
 from pdwire_codegen.emit_python.encoder import INNER, encoder
@@ -122,9 +124,9 @@ def _assignments(message: Message, layout: Layout) -> list[str]:
     rules = {rule.field for rule in layout.derivations}
     for frame in layout.frames:
         if frame.const is not None:
-            now += _const(frame, message)
+            now += _const(frame, message, layout)
         elif frame.length_of is not None:
-            later += _length(frame)
+            later += _length(frame, message, layout)
         else:
             waits = frame.field in rules or _repeats(frame)
             (later if waits else now).extend(_assign(frame, message, layout))
@@ -136,24 +138,42 @@ def _repeats(frame: Frame) -> bool:
     return isinstance(frame.empty, Repeat) or isinstance(frame.absent, Repeat)
 
 
-def _const(frame: Frame, message: Message) -> list[str]:
+def _const(frame: Frame, message: Message, layout: Layout) -> list[str]:
     value = literal((frame.const or "").encode())
     tells = message.recognise is not None and message.recognise.frame == frame.position
     check = "const" if tells else "fixed"
-    source = f"f{frame.position}"
+    source, there = _source(frame, message, layout)
     return [
-        f"{_BODY}if {source} != {value}:",
+        f"{_BODY}if {there}{source} != {value}:",
         f"{_BODY}    {check}({source}, {value}, _F{frame.position})",
     ]
 
 
-def _length(frame: Frame) -> list[str]:
-    read = f"{frame.type}(f{frame.position}, _F{frame.position})"
+def _source(frame: Frame, message: Message, layout: Layout) -> tuple[str, str]:
+    """Where a frame that sets no field is read, and the test for its being there."""
+    if frame.position < layout.counts[0]:
+        return f"f{frame.position}", ""
+    index = frame.position + (message.guard is not None)
+    return f"frames[{index}]", f"n > {index} and "
+
+
+def _length(frame: Frame, message: Message, layout: Layout) -> list[str]:
+    """The bytes of the counted frame; of a field of bytes, which is it, those of the field."""
+    counted = next(one for one in layout.frames if one.field == frame.length_of)
+    source, there = _source(frame, message, layout)
+    told = f"size_of({_source(counted, message, layout)[0]})"
+    if _is_plain(counted):
+        told = f"len(m.{counted.field})"
     return [
-        f"{_BODY}if {read} != len(m.{frame.length_of}):",
-        f'{_BODY}    says = f"{{len(m.{frame.length_of})}} bytes of {frame.length_of}"',
+        f"{_BODY}if {there}{frame.type}({source}, _F{frame.position}) != {told}:",
+        f'{_BODY}    says = f"{{{told}}} bytes of {frame.length_of}"',
         f'{_BODY}    broken(_L, "their number", says, {literal(frame.name)})',
     ]
+
+
+def _is_plain(frame: Frame) -> bool:
+    """Whether a frame's bytes are the very value of its field."""
+    return frame.type == "bytes" and ex.is_natural(frame) and frame.absent is REQUIRED
 
 
 def _assign(frame: Frame, message: Message, layout: Layout) -> list[str]:
@@ -188,7 +208,7 @@ def _with_empty(
         return [*value, f"if len({source})", f"else {fallback}"]
     if _may_lack(frame, field):
         return [*value, f'if {source} != b""', f"else {ex.meaning((), field, 'm')}"]
-    if frame.empty is REQUIRED or frame.empty == () or frame.type == "bytes":
+    if ex.is_natural(frame):
         return value
     return [*value, f"if len({source})", f"else {ex.meaning(frame.empty, field, 'm')}"]
 
@@ -204,9 +224,11 @@ def _may_lack(frame: Frame, field: Field) -> bool:
 
 
 def _encoder(message: Message, layout: Layout) -> list[str]:
+    least = layout.frames[: layout.counts[0]]
+    lines = _counted(least, message, INNER)
     items = [] if message.guard is None else [literal(message.guard.encode())]
-    items += [_item(frame, message) for frame in layout.frames[: layout.counts[0]]]
-    lines = [
+    items += [_item(frame, message, layout) for frame in least]
+    lines += [
         *spans("frames = [", items, "]", INNER),
         *_tail(message, layout),
         *lacking.losses(message, layout, _held(layout)),
@@ -215,27 +237,64 @@ def _encoder(message: Message, layout: Layout) -> list[str]:
     return encoder(message, layout, brief=brief, body=lines, result="frames")
 
 
-def _item(frame: Frame, message: Message) -> str:
+def _counted(frames: tuple[Frame, ...], message: Message, indent: str) -> list[str]:
+    """``f3 = …`` of each frame whose bytes another one counts."""
+    told = {frame.length_of for frame in frames} - {None}
+    return [
+        f"{indent}f{frame.position} = {_written(frame, message)}"
+        for frame in frames
+        if frame.field in told and not _is_plain(frame)
+    ]
+
+
+def _written(frame: Frame, message: Message) -> str:
+    return ex.write(frame, message, f"message.{frame.field}", f"_F{frame.position}")
+
+
+def _item(frame: Frame, message: Message, layout: Layout) -> str:
     if frame.const is not None:
         return literal(frame.const.encode())
-    place = f"_F{frame.position}"
     if frame.length_of is not None:
-        return f"put_{frame.type}(len(message.{frame.length_of}), {place})"
-    return ex.write(frame, message, f"message.{frame.field}", place)
+        counted = next(one for one in layout.frames if one.field == frame.length_of)
+        source = f"message.{counted.field}" if _is_plain(counted) else f"f{counted.position}"
+        return f"put_{frame.type}(len({source}), _F{frame.position})"
+    counts = any(other.length_of == frame.field for other in layout.frames)
+    if counts and not _is_plain(frame):
+        return f"f{frame.position}"
+    return _written(frame, message)
 
 
 def _tail(message: Message, layout: Layout) -> list[str]:
     """Trailing frames: as many as the values need, rounded up to an allowed count."""
     lines: list[str] = []
-    steps = list(zip(layout.counts, layout.counts[1:], strict=False))
-    for least, most in steps:
-        tests = [
-            ex.differs(frame.absent, f"message.{frame.field}", "message")
-            for frame in layout.frames[least:]
-        ]
-        items = [_item(frame, message) for frame in layout.frames[least:most]]
-        if len(tests) == 1 and items[0].startswith('b"" if '):
+    inner = f"{INNER}    "
+    for least, most in pairwise(layout.counts):
+        before, tests = _needed(message, layout, layout.frames[least:])
+        if not tests:  # constants alone say nothing
+            break
+        step = layout.frames[least:most]
+        items = [_item(frame, message, layout) for frame in step]
+        if len(tests) == 1 and step[0].empty == step[0].absent and items[0].startswith('b"" if '):
             items = [items[0].partition(" else ")[2]]  # the test has just ruled it out
-        lines += condition(tests, "or", INNER)
-        lines += spans("frames += [", items, "]", f"{INNER}    ")
+        lines += [*before, *condition(tests, "or", INNER), *_counted(step, message, inner)]
+        lines += spans("frames += [", items, "]", inner)
     return lines
+
+
+def _needed(
+    message: Message, layout: Layout, frames: tuple[Frame, ...]
+) -> tuple[list[str], list[str]]:
+    """Lines before, and tests of which one holds where the frames say more than none would."""
+    rules = {rule.field: rule for rule in layout.derivations}
+    before: list[str] = []
+    tests: list[str] = []
+    for frame in frames:
+        if frame.field in rules:
+            derived = f"derived_{frame.field}"
+            before += choice(
+                f"{INNER}{derived} = ", ex.holds(rules[frame.field], message, "message")
+            )
+            tests.append(f"message.{frame.field} is not {derived}")
+        elif frame.field is not None:
+            tests.append(ex.differs(frame.absent, f"message.{frame.field}", "message"))
+    return before, tests

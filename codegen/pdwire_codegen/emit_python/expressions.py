@@ -11,6 +11,7 @@ import ast
 from pdwire_codegen.emit_python.message import may_be_none
 from pdwire_codegen.emit_python.types import wire_type
 from pdwire_codegen.emit_python.writing import literal
+from pdwire_codegen.kinds import kind_of
 from pdwire_codegen.model import (
     REQUIRED,
     Condition,
@@ -28,6 +29,7 @@ __all__ = [
     "holds",
     "is_empty",
     "is_filled",
+    "is_natural",
     "meaning",
     "names_in",
     "read",
@@ -35,7 +37,6 @@ __all__ = [
     "write",
 ]
 
-_INTEGERS = {"dec", "u32", "u64", "u32be"}
 _TEXTS_SEEN = {"host": "HOSTS", "hostport": "HOSTPORTS", "text": "WORDS"}
 _PORT_RANGE = (1, 65535)
 _SELDOM_SMALL = {"id", "bytes", "address"}  # units whose numbers a table would mostly miss
@@ -95,14 +96,29 @@ def write(frame: Frame, message: Message, value: str, place: str) -> str:
         plain = f"{row.write}({value}, {row.dtype}, {place})"
     else:
         plain = f"{row.write}({value}, {place})"
-    natural = frame.empty is REQUIRED or frame.empty == () or frame.type == "bytes"
-    if natural or isinstance(frame.empty, Repeat):
+    if is_natural(frame):
         return plain
-    if frame.empty is None:
-        return f'b"" if {value} is None else {plain}'
-    if frame.writes_empty or frame.empty == "":
-        return f'b"" if means({value}, {literal(frame.empty)}) else {plain}'
-    return plain
+    if isinstance(frame.empty, Repeat):
+        like = f"len({value.rpartition('.')[0]}.{frame.empty.like})"
+        return f"{plain} if has_items({value}) else put_repeat({like}, {value}, {place})"
+    if wire_type(frame.type).shape != "scalar" or frame.type == "bytes":
+        plain = f"filled({plain}, {value}, {place})"
+    if not frame.writes_empty:
+        return plain
+    return f'b"" if {_is_meant(frame.empty, value)} else {plain}'
+
+
+def is_natural(frame: Frame) -> bool:
+    """Whether an empty frame is an error, or what the type itself makes of no bytes."""
+    natural = frame.empty is REQUIRED or frame.empty == ()
+    return natural or (frame.type == "bytes" and frame.empty == b"")
+
+
+def _is_meant(what: Meaning, value: str) -> str:
+    """Whether a value is exactly a literal."""
+    if what is None or isinstance(what, bool):
+        return f"{value} is {literal(what)}"
+    return f"means({value}, {literal(what)})"
 
 
 def _is_flattened(frame: Frame, message: Message) -> bool:
@@ -115,10 +131,9 @@ def meaning(what: Meaning, field: Field, owner: str) -> str:
     """The value that an empty or missing frame stands for."""
     row = wire_type(field.type)
     if isinstance(what, Repeat):
-        if what.from_field is not None:
-            inner = f"[{owner}.{what.from_field}] * len({owner}.{what.like})"
-            return f"array_of({inner}, {row.dtype})" if row.dtype else f"tuple({inner})"
-        return f"({literal(what.word)},) * len({owner}.{what.like})"
+        one = f"{owner}.{what.from_field}" if what.from_field else literal(what.word)
+        count = f"len({owner}.{what.like})"
+        return f"array_of([{one}] * {count}, {row.dtype})" if row.dtype else f"({one},) * {count}"
     if what == ():
         return f"NO_{row.dtype}" if row.shape == "flat" else "()"
     return literal(what)
@@ -147,30 +162,61 @@ def holds(rule: Derivation, message: Message, owner: str) -> list[str]:
         _condition(message.field_named(name), message, condition, f"{owner}.{name}")
         for name, condition in rule.when
     ]
-    first, *rest = cheapest_first(tests)
+    if len(tests) == 1:
+        return tests
+    first, *rest = [f"({t})" if " or " in t else t for t in cheapest_first(tests)]
     return [first, *(f"and {test}" for test in rest)]
 
 
-def is_empty(field: Field, value: str, *, none: bool) -> str:
-    """Whether a field has nothing: no bytes, no elements, ``None``, negative."""
-    if field.type in _INTEGERS:
-        return f"{value} is None" if none else f"{value} < 0"
+def is_empty(field: Field, message: Message, value: str) -> str | None:
+    """Whether a field has nothing: no bytes, no elements, ``None``, negative.
+
+    ``None`` where that cannot be.
+    """
+    none = may_be_none(field, message)
+    kind = kind_of(field.type)
+    assert kind is not None
+    if kind.is_int and _may_be_negative(field, message):
+        return f"{value} is None or {value} < 0" if none else f"{value} < 0"
+    if kind.is_int or kind.value in {"bool", "object"}:
+        return f"{value} is None" if none else None
+    if none and wire_type(field.type).shape == "flat":
+        return f"{value} is None or not len({value})"
     return f"not {value}" if none else f"not len({value})"
 
 
-def is_filled(field: Field, value: str, *, none: bool) -> str:
-    """The opposite of :func:`is_empty`."""
-    if field.type in _INTEGERS:
-        return f"{value} is not None" if none else f"{value} >= 0"
+def is_filled(field: Field, message: Message, value: str) -> str | None:
+    """The opposite of :func:`is_empty`; ``None`` where it always holds."""
+    none = may_be_none(field, message)
+    kind = kind_of(field.type)
+    assert kind is not None
+    if kind.is_int and _may_be_negative(field, message):
+        return f"{value} is not None and {value} >= 0" if none else f"{value} >= 0"
+    if kind.is_int or kind.value in {"bool", "object"}:
+        return f"{value} is not None" if none else None
+    if none and wire_type(field.type).shape == "flat":
+        return f"{value} is not None and len({value})"
     return value if none else f"len({value})"
+
+
+def _may_be_negative(field: Field, message: Message) -> bool:
+    """Whether any frame, empty or not, or its lack can give an integer field less than 0."""
+    frames = [f for layout in message.layouts for f in layout.frames if f.field == field.name]
+    keys = [k for layout in message.layouts for k in layout.keys if k.field == field.name]
+    told: list[object] = [field.min, field.empty, field.absent, *(key.absent for key in keys)]
+    told += [one for frame in frames for one in (frame.min, frame.empty, frame.absent)]
+    return any(isinstance(one, int) and one < 0 for one in told)
 
 
 def _condition(field: Field, message: Message, condition: Condition, value: str) -> str:
     if condition == "empty":
-        return is_empty(field, value, none=may_be_none(field, message))
+        return is_empty(field, message, value) or "False"
     if condition == "none":
         return f"{value} is None"
-    return f"{value} < 0" if condition == "negative" else f"not {value}"
+    if condition == "falsy":
+        return f"not {value}"
+    there = f"{value} is not None and " if may_be_none(field, message) else ""
+    return f"{there}{value} < 0"
 
 
 def names_in(code: str, known: frozenset[str]) -> set[str]:

@@ -18,7 +18,11 @@ def check_function(message: Message, layout: Layout) -> list[str]:
     lines = [f"def _check(m: {message.class_name}) -> None:"]
     lines.append('    """Raise InvariantError where fields contradict each other."""')
     for invariant in layout.invariants:
-        tests = cheapest_first(_violated(invariant, message))
+        tests = cheapest_first(list(dict.fromkeys(_violated(invariant, message))))
+        if not tests:
+            continue
+        alone = len(tests) == 1
+        tests = [f"({test})" if " or " in test and not alone else test for test in tests]
         lines += condition(tests, "and", "    ")
         says = ", ".join(_shown(name, message) for name in invariant.fields)
         lines += _told(f"f{literal(says)}")
@@ -45,38 +49,47 @@ def _says(invariant: Invariant) -> str:
 def _shown(name: str, message: Message) -> str:
     shape = shape_of(message.field_named(name).type)
     if shape in {"flat", "nested"}:
-        return f"{{len(m.{name})}} {name}"
+        return f"{{len({_listed(name, message)})}} {name}"
     return f"{name} {{m.{name}}}"
 
 
 def _violated(invariant: Invariant, message: Message) -> list[str]:
+    """The tests of which all hold where the invariant does not; none where it always does."""
+    guards = [_filled(name, message) for name in invariant.fields if name in invariant.optional]
+    tests = [guard for guard in guards if guard is not None]
     first, second = invariant.fields[0], invariant.fields[1]
     if invariant.kind == "needs":
-        return [_filled(first, message), _empty(second, message)]
-    guards = [_filled(name, message) for name in invariant.fields if name in invariant.optional]
+        empty = _empty(second, message)
+        if empty is None:
+            return []
+        filled = None if first in invariant.optional else _filled(first, message)
+        return [*tests, *([filled] if filled is not None else []), empty]
     if invariant.kind == "less":
-        nullable = [n for n in (first, second) if may_be_none(message.field_named(n), message)]
-        guards = [f"m.{name} is not None" for name in nullable]
-        test = f"m.{first} >= m.{second}"
-    elif invariant.kind == "same_length" and _nested(first, message) and _nested(second, message):
-        test = f"not same_lengths(m.{first}, m.{second})"
-    else:
-        test = f"len(m.{first}) != len(m.{second})"
-    return [*guards, test]
+        there = [n for n in (first, second) if may_be_none(message.field_named(n), message)]
+        return [*tests, *(f"m.{name} is not None" for name in there), f"m.{first} >= m.{second}"]
+    pairs = [_unequal(invariant, first, name, message) for name in invariant.fields[1:]]
+    return [*tests, " or ".join(pairs)]
 
 
-def _nested(name: str, message: Message) -> bool:
-    return message.field_named(name).type.endswith("[][]")
+def _unequal(invariant: Invariant, first: str, second: str, message: Message) -> str:
+    nested = message.field_named(first).type.endswith("[][]")
+    if invariant.kind == "same_length" and nested:
+        return f"not same_lengths({_listed(first, message)}, {_listed(second, message)})"
+    return f"len({_listed(first, message)}) != len({_listed(second, message)})"
 
 
-def _empty(name: str, message: Message) -> str:
-    field = message.field_named(name)
-    return is_empty(field, f"m.{name}", none=may_be_none(field, message))
+def _listed(name: str, message: Message) -> str:
+    """A list, none for ``None``."""
+    none = may_be_none(message.field_named(name), message)
+    return f"items(m.{name})" if none else f"m.{name}"
 
 
-def _filled(name: str, message: Message) -> str:
-    field = message.field_named(name)
-    return is_filled(field, f"m.{name}", none=may_be_none(field, message))
+def _empty(name: str, message: Message) -> str | None:
+    return is_empty(message.field_named(name), message, f"m.{name}")
+
+
+def _filled(name: str, message: Message) -> str | None:
+    return is_filled(message.field_named(name), message, f"m.{name}")
 
 
 def ending(message: Message, layout: Layout) -> list[str]:

@@ -18,7 +18,9 @@ __all__ = ["annotation", "default_of", "emit_message", "may_be_none"]
 
 
 def may_be_none(field: Field, message: Message) -> bool:
-    """Whether any layout gives the field the value ``None``."""
+    """Whether the field's type or any layout gives it the value ``None``."""
+    if field.type.endswith("?"):
+        return True
     meanings: list[object] = [field.empty, field.absent]
     for layout in message.layouts:
         for frame in layout.frames:

@@ -37,7 +37,7 @@ def _key(key: Json) -> Json:
 def draw_message(
     message: Json, layout: Json, rng: Random, *, big: bool = False, sent: bool = False
 ) -> Values:
-    """Values of every field that the layout carries, and of its derived fields.
+    """Values of every field that the layout carries, and of those that follow from them.
 
     With ``big`` the first index array gets 131,072 items; with ``sent`` most values are
     ones that the releases' encoders can send.
@@ -54,10 +54,19 @@ def draw_message(
         _satisfy(invariant, frames, values, rng)
     if sent:
         as_sent(values, set(frames), rng)
+    for name, field in fields.items():
+        if name not in frames and "repeat" in field.get("absent", {}):
+            values[name] = _repeated(field["absent"]["repeat"], values)
     for rule in layout["derivations"]:
         if rule["field"] not in values:
             values[rule["field"]] = holds(rule, values)
     return values
+
+
+def _repeated(repeat: Json, values: Values) -> list[Any]:
+    """One value per element of another field: what a list is that the layout lacks."""
+    word = values[repeat["from_field"]] if "from_field" in repeat else repeat["word"]
+    return [word] * len(values[repeat["like"]])
 
 
 def _one(frame: Json, field: Json, rng: Random) -> Any:

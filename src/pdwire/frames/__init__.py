@@ -19,8 +19,10 @@ from pdwire.frames.arrays import (
     U64Array,
     array,
     array_of,
+    filled,
     has_items,
     is_repeat,
+    items,
     lists,
     no_i32,
     no_u32,
@@ -29,6 +31,7 @@ from pdwire.frames.arrays import (
     put_array,
     put_lists,
     put_one_list,
+    put_repeat,
     same_lengths,
 )
 from pdwire.frames.blobs import (
@@ -65,6 +68,7 @@ from pdwire.frames.place import (
     lossy,
     plain,
     refuse,
+    size_of,
     wrong_count,
 )
 from pdwire.frames.scalars import (
@@ -129,6 +133,7 @@ __all__ = [
     "broken",
     "const",
     "dec",
+    "filled",
     "fixed",
     "flag",
     "guarded",
@@ -136,6 +141,7 @@ __all__ = [
     "host",
     "hostport",
     "is_repeat",
+    "items",
     "json_body",
     "json_key",
     "json_whole",
@@ -169,6 +175,7 @@ __all__ = [
     "put_one_list",
     "put_opaque",
     "put_query",
+    "put_repeat",
     "put_text",
     "put_u32",
     "put_u32be",
@@ -178,6 +185,7 @@ __all__ = [
     "query_key",
     "refuse",
     "same_lengths",
+    "size_of",
     "small",
     "text",
     "u32",

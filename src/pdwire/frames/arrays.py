@@ -31,8 +31,10 @@ __all__ = [
     "array",
     "array_of",
     "components",
+    "filled",
     "has_items",
     "is_repeat",
+    "items",
     "lists",
     "no_i32",
     "no_u32",
@@ -41,6 +43,7 @@ __all__ = [
     "put_array",
     "put_lists",
     "put_one_list",
+    "put_repeat",
     "same_lengths",
 ]
 
@@ -224,10 +227,35 @@ def has_items(value: Any) -> bool:
     return not isinstance(value, tuple | list) or len(value) > 0
 
 
+def items(values: Any) -> Any:
+    """The values, or an empty tuple where there are none."""
+    return () if values is None else values
+
+
+def filled(raw: bytes, value: object, at: Place) -> bytes:
+    """The bytes of a frame that says something else where it has none.
+
+    Raises:
+        LossyEncodeError: there are no bytes.
+    """
+    if not raw:
+        lossy(at, value, "an empty frame means something else here")
+    return raw
+
+
+def put_repeat(count: int, value: object, at: Place) -> bytes:
+    """No bytes for no items, where the repetition that they mean has none either.
+
+    Raises:
+        LossyEncodeError: the repetition has ``count`` items, or the value is no list.
+    """
+    if count or value is None:
+        lossy(at, value, f"an empty frame means {count} items here")
+    return b""
+
+
 def is_repeat(values: Any, value: object, like: Any) -> bool:
-    """Whether ``values`` is empty, or ``value`` once per element of ``like``."""
-    if not has_items(values):
-        return True
+    """Whether ``values`` is ``value`` once per element of ``like``."""
     if isinstance(values, np.ndarray):
         values = values.tolist()
     if not isinstance(values, tuple | list):

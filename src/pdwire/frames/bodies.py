@@ -153,7 +153,18 @@ def json_key(body: dict[str, Any], key: str, kind: str, at: Place) -> Any:
     value = _required(body, key, at)
     if not _matches(value, kind, at):
         refuse(at, value)
-    return tuple(value) if isinstance(value, list) else value
+    return _made(value, kind)
+
+
+def _made(value: Any, kind: str) -> Any:
+    """Lists that the type names as tuples; what stands in an object is left as it is."""
+    if kind.endswith("?"):
+        return None if value is None else _made(value, kind[:-1])
+    if kind.endswith("[]"):
+        return tuple(_made(item, kind[:-2]) for item in value)
+    if kind.endswith("{}"):
+        return {key: _made(item, kind[:-2]) for key, item in value.items()}
+    return value
 
 
 def json_whole(body: dict[str, Any], kind: str, at: Place) -> Any:
@@ -164,7 +175,7 @@ def json_whole(body: dict[str, Any], kind: str, at: Place) -> Any:
     """
     if not _matches(body, kind, at):
         refuse(at, body)
-    return body
+    return _made(body, kind)
 
 
 def put_json_key(value: Any, kind: str, at: Place) -> Any:

@@ -32,6 +32,7 @@ __all__ = [
     "lossy",
     "plain",
     "refuse",
+    "size_of",
     "wrong_count",
 ]
 
@@ -252,6 +253,11 @@ def _no_bytes(frame: object, at: Place | Layout) -> FrameValueError:
         frame=None if place is None else place.position,
         field="" if place is None else place.field,
     )
+
+
+def size_of(frame: Any) -> int:
+    """How many bytes a frame has; a view of wider elements has more than elements."""
+    return frame.nbytes if isinstance(frame, memoryview) else len(frame)
 
 
 def plain(frames: Any, layout: Layout) -> list[bytes]:

@@ -103,7 +103,7 @@ def _whole(value: Any, at: Place) -> int:
     lossy(at, value, "not an integer")
 
 
-def means(value: Any, lack: int | str) -> bool:
+def means(value: Any, lack: int | str | bytes) -> bool:
     """Whether a value is exactly what a frame without bytes, or no frame, means.
 
     A float that happens to be equal is not, and neither is an array of one.

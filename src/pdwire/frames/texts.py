@@ -106,6 +106,8 @@ def _read(raw: Any, at: Place, valid: Callable[[bytes], str], known: dict[bytes,
         value = valid(came)
     except ValueError:
         refuse(at, came)
+    if at.allowed and value not in at.allowed:
+        refuse(at, came)
     if len(came) <= _LONGEST:
         _remember(known, came, value)
     return value
@@ -123,10 +125,7 @@ def hostport(raw: Any, at: Place) -> str:
 
 def text(raw: Any, at: Place) -> str:
     """Printable ASCII without blanks, not empty."""
-    value = _read(raw, at, _valid_word, WORDS)
-    if at.allowed and value not in at.allowed:
-        refuse(at, as_bytes(raw, at))
-    return value
+    return _read(raw, at, _valid_word, WORDS)
 
 
 def utf8(raw: Any, at: Place) -> str:
@@ -136,7 +135,7 @@ def utf8(raw: Any, at: Place) -> str:
         value = str(came, "utf-8")
     except UnicodeDecodeError:
         refuse(at, came)
-    if not value:
+    if not value or (at.allowed and value not in at.allowed):
         refuse(at, came)
     return value
 
@@ -162,20 +161,11 @@ def names(raw: Any, at: Place) -> tuple[str, ...]:
     return words
 
 
-def _put(value: Any, at: Place, valid: bool, encoding: str) -> bytes:
-    if not valid:
-        lossy(at, value)
-    try:
-        return str(value).encode(encoding)
-    except UnicodeEncodeError:
-        lossy(at, value)
-
-
 def _written(
     value: Any, at: Place, valid: Callable[[bytes], str], written: dict[str, bytes]
 ) -> bytes:
     """Encode by the reader's own rule, so that both ends share one."""
-    raw = _put(value, at, isinstance(value, str) and value != "", "utf-8")
+    raw = put_utf8(value, at)
     try:
         valid(raw)
     except ValueError:
@@ -187,27 +177,30 @@ def _written(
 
 def put_host(value: Any, at: Place) -> bytes:
     """The bytes of a host."""
-    raw = _HOST_BYTES.get(value) if value.__class__ is str else None
+    raw = _HOST_BYTES.get(value) if value.__class__ is str and not at.allowed else None
     return raw or _written(value, at, _valid_host, _HOST_BYTES)
 
 
 def put_hostport(value: Any, at: Place) -> bytes:
     """The bytes of ``host:port``."""
-    raw = _HOSTPORT_BYTES.get(value) if value.__class__ is str else None
+    raw = _HOSTPORT_BYTES.get(value) if value.__class__ is str and not at.allowed else None
     return raw or _written(value, at, _valid_hostport, _HOSTPORT_BYTES)
 
 
 def put_text(value: Any, at: Place) -> bytes:
     """The bytes of a word."""
-    raw = _WORD_BYTES.get(value) if value.__class__ is str else None
-    if at.allowed and value not in at.allowed:
-        lossy(at, value)
+    raw = _WORD_BYTES.get(value) if value.__class__ is str and not at.allowed else None
     return raw or _written(value, at, _valid_word, _WORD_BYTES)
 
 
 def put_utf8(value: Any, at: Place) -> bytes:
     """UTF-8 bytes, not empty."""
-    return _put(value, at, isinstance(value, str) and value != "", "utf-8")
+    if not isinstance(value, str) or not value or (at.allowed and value not in at.allowed):
+        lossy(at, value)
+    try:
+        return value.encode("utf-8")
+    except UnicodeEncodeError:
+        lossy(at, value)
 
 
 def put_opaque(value: Any, at: Place) -> bytes:

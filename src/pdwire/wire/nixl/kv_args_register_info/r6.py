@@ -38,6 +38,7 @@ from pdwire.frames import (
     put_lists,
     put_names,
     put_opaque,
+    put_repeat,
     put_text,
     put_u64,
     small,
@@ -246,8 +247,12 @@ def encode(message: KVArgsRegisterInfo) -> list[bytes]:
             if means(message.staging_total_size, 0)
             else put_dec(message.staging_total_size, _F15),
             b"" if message.dst_num_slots is None else put_dec(message.dst_num_slots, _F16),
-            put_names(message.dst_kv_mem_kinds, _F17),
-            put_array(message.dst_kv_item_lens, U64, _F18),
+            put_names(message.dst_kv_mem_kinds, _F17)
+            if has_items(message.dst_kv_mem_kinds)
+            else put_repeat(len(message.dst_kv_ptrs), message.dst_kv_mem_kinds, _F17),
+            put_array(message.dst_kv_item_lens, U64, _F18)
+            if has_items(message.dst_kv_item_lens)
+            else put_repeat(len(message.dst_kv_ptrs), message.dst_kv_item_lens, _F18),
         ]
         if has_items(message.dst_kv_layer_ids):
             lossy(_NO_DST_KV_LAYER_IDS, message.dst_kv_layer_ids)
