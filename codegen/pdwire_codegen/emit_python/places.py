@@ -7,7 +7,7 @@ from pdwire_codegen.emit_python.types import expected
 from pdwire_codegen.emit_python.writing import call, literal
 from pdwire_codegen.model import Field, Frame, Layout, Message
 
-__all__ = ["KNOWN", "field_place", "layout_line", "lead_of", "place_line", "tag_of"]
+__all__ = ["KNOWN", "field_place", "layout_line", "lead_of", "place_line", "place_of", "tag_of"]
 
 KNOWN: frozenset[str] = frozenset(runtime.__all__)
 """Names that generated code may import from ``pdwire.frames``."""
@@ -39,14 +39,19 @@ def lead_of(message: Message) -> tuple[tuple[int, bytes], ...]:
     return guard + tag_of(message)
 
 
-def field_place(field: Field, key: str | None = None) -> list[str]:
-    """``_X = Place(…)`` of a field that sits under a key or in a text."""
-    args = ["_L", "None", literal(key or field.name), literal(expected(field))]
+def place_of(field: str) -> str:
+    """The name of the place of a field that sits under a key or in a text."""
+    return f"_AT_{field.upper()}"
+
+
+def field_place(field: Field, *, key: str | None = None) -> list[str]:
+    """``_AT_X = Place(…)`` of a field that sits under a key or in a text."""
+    args = ["_L", "None", literal(field.name if key is None else key), literal(expected(field))]
     if field.min is not None and field.max is not None:
         args += [str(field.min), str(field.max)]
     if field.allowed:
         args.append(f"allowed={literal(field.allowed)}")
-    return call(f"_{field.name.upper()} = Place", args)
+    return call(f"{place_of(field.name)} = Place", args)
 
 
 def place_line(frame: Frame, variable: str) -> list[str]:

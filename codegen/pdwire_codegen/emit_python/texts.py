@@ -13,7 +13,7 @@ from pdwire_codegen.emit_python import expressions as ex
 from pdwire_codegen.emit_python import lacking
 from pdwire_codegen.emit_python.encoder import INNER, encoder
 from pdwire_codegen.emit_python.invariants import ending
-from pdwire_codegen.emit_python.places import field_place
+from pdwire_codegen.emit_python.places import field_place, place_of
 from pdwire_codegen.emit_python.types import wire_type
 from pdwire_codegen.emit_python.writing import (
     Module,
@@ -25,6 +25,7 @@ from pdwire_codegen.emit_python.writing import (
     spans,
 )
 from pdwire_codegen.model import Layout, Message
+from pdwire_codegen.texts import parse_text
 
 __all__ = ["text_codec"]
 
@@ -42,14 +43,12 @@ class _Piece:
 
 
 def _pieces(text: str) -> list[_Piece]:
-    found: list[_Piece] = []
-    tail = False
-    for part in re.split(r"(\{[a-z_0-9]+\}|\[|\])", text):
-        if part in {"[", "]"}:
-            tail = part == "["
-        elif part:
-            found.append(_Piece(part.strip("{}"), part.startswith("{"), tail))
-    return found
+    template = parse_text(text)
+    return [
+        _Piece(part.field or part.literal or "", part.field is not None, in_tail)
+        for in_tail, parts in ((False, template.head), (True, template.tail))
+        for part in parts
+    ]
 
 
 def _pattern(message: Message, pieces: list[_Piece]) -> str:
@@ -62,6 +61,11 @@ def _pattern(message: Message, pieces: list[_Piece]) -> str:
     return head + (f"(?:{rest})?" if rest else "")
 
 
+def _raw(pattern: str) -> str:
+    """A literal of the pattern's bytes, raw where that can be."""
+    return literal(pattern.encode()) if '"' in pattern else f'rb"{pattern}"'
+
+
 def text_codec(message: Message, layout: Layout, module: Module) -> list[str]:
     """``decode`` and ``encode`` of a notification text; places go to the module."""
     assert layout.text is not None
@@ -72,7 +76,7 @@ def text_codec(message: Message, layout: Layout, module: Module) -> list[str]:
         if piece.is_field:
             module.add(*field_place(message.field_named(piece.word)))
     module.add(*lacking.places(message, layout, held))
-    module.add(*call("_PATTERN = re.compile", [f'rb"{_pattern(message, pieces)}"']))
+    module.add(*call("_PATTERN = re.compile", [_raw(_pattern(message, pieces))]))
     decoder = _decoder(message, layout, pieces, held)
     return [*decoder, "", "", *_encoder(message, layout, pieces, held)]
 
@@ -95,7 +99,7 @@ def _decoder(message: Message, layout: Layout, pieces: list[_Piece], held: set[s
 def _assignment(message: Message, piece: _Piece) -> list[str]:
     field = message.field_named(piece.word)
     caught = f"found[{literal(piece.word)}]"
-    value = f"{wire_type(field.type).read}({caught}, _{piece.word.upper()})"
+    value = f"{wire_type(field.type).read}({caught}, {place_of(piece.word)})"
     head = f"{_BODY}m.{piece.word} = "
     if not piece.in_tail:
         return [head + value]
@@ -107,12 +111,12 @@ def _encoder(message: Message, layout: Layout, pieces: list[_Piece], held: set[s
     head = [_written(message, piece) for piece in pieces if not piece.in_tail]
     tail = [piece for piece in pieces if piece.in_tail]
     lines = spans("parts = [", head, "]", INNER)
-    if tail:
-        tests = [
-            ex.differs(message.field_named(p.word).absent, f"message.{p.word}", "message")
-            for p in tail
-            if p.is_field
-        ]
+    tests = [
+        ex.differs(message.field_named(p.word).absent, f"message.{p.word}", "message")
+        for p in tail
+        if p.is_field
+    ]
+    if tests:  # a tail of words alone says nothing
         lines += condition(tests, "or", INNER)
         written = [_written(message, piece) for piece in tail]
         lines += spans("parts += [", written, "]", f"{INNER}    ")
@@ -125,4 +129,4 @@ def _written(message: Message, piece: _Piece) -> str:
     if not piece.is_field:
         return literal(piece.word.encode())
     row = wire_type(message.field_named(piece.word).type)
-    return f"{row.write}(message.{piece.word}, _{piece.word.upper()})"
+    return f"{row.write}(message.{piece.word}, {place_of(piece.word)})"

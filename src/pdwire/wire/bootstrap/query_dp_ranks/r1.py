@@ -15,7 +15,7 @@ from pdwire.wire.bootstrap.query_dp_ranks.message import COUNTS, Draft, QueryDpR
 __all__ = ["decode", "encode"]
 
 _L = Layout("bootstrap QUERY_DP_RANKS", "r1", "0.5.10–0.5.23", (1,), COUNTS)
-_BOOTSTRAP_ROOMS = Place(
+_AT_BOOTSTRAP_ROOMS = Place(
     _L,
     None,
     "bootstrap_rooms",
@@ -33,7 +33,7 @@ def decode(frames: Frames) -> QueryDpRanks:
     try:
         body = json_body(frames, _L)
         m = Draft()
-        m.bootstrap_rooms = json_key(body, "bootstrap_rooms", "int[]", _BOOTSTRAP_ROOMS)
+        m.bootstrap_rooms = json_key(body, "bootstrap_rooms", "int[]", _AT_BOOTSTRAP_ROOMS)
     except WireError:
         raise
     except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
@@ -45,7 +45,7 @@ def encode(message: QueryDpRanks) -> list[bytes]:
     """A QueryDpRanks to a body of layout r1."""
     try:
         body: dict[str, Any] = {
-            "bootstrap_rooms": put_json_key(message.bootstrap_rooms, "int[]", _BOOTSTRAP_ROOMS),
+            "bootstrap_rooms": put_json_key(message.bootstrap_rooms, "int[]", _AT_BOOTSTRAP_ROOMS),
         }
         frames = put_json(body)
     except WireError:

@@ -22,7 +22,7 @@ from pdwire.wire.bootstrap.query_dp_ranks_rsp.message import COUNTS, Draft, Quer
 __all__ = ["decode", "encode"]
 
 _L = Layout("bootstrap QUERY_DP_RANKS_RSP", "r1", "0.5.10–0.5.23", (1,), COUNTS)
-_DP_RANKS = Place(_L, None, "*", "JSON int{} in 0..2147483647", 0, 2147483647)
+_AT_DP_RANKS = Place(_L, None, "*", "JSON int{} in 0..2147483647", 0, 2147483647)
 
 
 def decode(frames: Frames) -> QueryDpRanksRsp:
@@ -33,7 +33,7 @@ def decode(frames: Frames) -> QueryDpRanksRsp:
     try:
         body = json_body(frames, _L)
         m = Draft()
-        m.dp_ranks = json_whole(body, "int{}", _DP_RANKS)
+        m.dp_ranks = json_whole(body, "int{}", _AT_DP_RANKS)
     except WireError:
         raise
     except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
@@ -44,7 +44,7 @@ def decode(frames: Frames) -> QueryDpRanksRsp:
 def encode(message: QueryDpRanksRsp) -> list[bytes]:
     """A QueryDpRanksRsp to a body of layout r1."""
     try:
-        frames = put_json(put_json_key(message.dp_ranks, "int{}", _DP_RANKS))
+        frames = put_json(put_json_key(message.dp_ranks, "int{}", _AT_DP_RANKS))
     except WireError:
         raise
     except Exception as fault:  # noqa: BLE001  # a value of another type: named there

@@ -15,7 +15,7 @@ from pdwire.wire.bootstrap.register_dp_rank.message import COUNTS, Draft, Regist
 __all__ = ["decode", "encode"]
 
 _L = Layout("bootstrap REGISTER_DP_RANK", "r1", "0.5.10–0.5.23", (1,), COUNTS)
-_BOOTSTRAP_ROOM = Place(
+_AT_BOOTSTRAP_ROOM = Place(
     _L,
     None,
     "bootstrap_room",
@@ -23,7 +23,7 @@ _BOOTSTRAP_ROOM = Place(
     0,
     9223372036854775807,
 )
-_DP_RANK = Place(_L, None, "dp_rank", "JSON int in 0..2147483647", 0, 2147483647)
+_AT_DP_RANK = Place(_L, None, "dp_rank", "JSON int in 0..2147483647", 0, 2147483647)
 
 
 def decode(frames: Frames) -> RegisterDpRank:
@@ -34,8 +34,8 @@ def decode(frames: Frames) -> RegisterDpRank:
     try:
         body = json_body(frames, _L)
         m = Draft()
-        m.bootstrap_room = json_key(body, "bootstrap_room", "int", _BOOTSTRAP_ROOM)
-        m.dp_rank = json_key(body, "dp_rank", "int", _DP_RANK)
+        m.bootstrap_room = json_key(body, "bootstrap_room", "int", _AT_BOOTSTRAP_ROOM)
+        m.dp_rank = json_key(body, "dp_rank", "int", _AT_DP_RANK)
     except WireError:
         raise
     except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
@@ -47,8 +47,8 @@ def encode(message: RegisterDpRank) -> list[bytes]:
     """A RegisterDpRank to a body of layout r1."""
     try:
         body: dict[str, Any] = {
-            "bootstrap_room": put_json_key(message.bootstrap_room, "int", _BOOTSTRAP_ROOM),
-            "dp_rank": put_json_key(message.dp_rank, "int", _DP_RANK),
+            "bootstrap_room": put_json_key(message.bootstrap_room, "int", _AT_BOOTSTRAP_ROOM),
+            "dp_rank": put_json_key(message.dp_rank, "int", _AT_DP_RANK),
         }
         frames = put_json(body)
     except WireError:

@@ -34,7 +34,7 @@ _L = Layout(
     (1,),
     COUNTS,
 )
-_TARGET_TP_RANK = Place(
+_AT_TARGET_TP_RANK = Place(
     _L,
     None,
     "engine_rank",
@@ -42,7 +42,7 @@ _TARGET_TP_RANK = Place(
     -1,
     2147483647,
 )
-_PREFILL_DP_RANK = Place(
+_AT_PREFILL_DP_RANK = Place(
     _L,
     None,
     "target_dp_group",
@@ -50,7 +50,7 @@ _PREFILL_DP_RANK = Place(
     -1,
     2147483647,
 )
-_TARGET_PP_RANK = Place(
+_AT_TARGET_PP_RANK = Place(
     _L,
     None,
     "target_pp_rank",
@@ -76,11 +76,15 @@ def decode(frames: Frames) -> RouteGet:
     try:
         body = query_body(frames, _L)
         m = Draft()
-        m.target_tp_rank = dec(query_key(body, "engine_rank", _TARGET_TP_RANK), _TARGET_TP_RANK)
-        m.prefill_dp_rank = dec(
-            query_key(body, "target_dp_group", _PREFILL_DP_RANK), _PREFILL_DP_RANK
+        m.target_tp_rank = dec(
+            query_key(body, "engine_rank", _AT_TARGET_TP_RANK), _AT_TARGET_TP_RANK
         )
-        m.target_pp_rank = dec(query_key(body, "target_pp_rank", _TARGET_PP_RANK), _TARGET_PP_RANK)
+        m.prefill_dp_rank = dec(
+            query_key(body, "target_dp_group", _AT_PREFILL_DP_RANK), _AT_PREFILL_DP_RANK
+        )
+        m.target_pp_rank = dec(
+            query_key(body, "target_pp_rank", _AT_TARGET_PP_RANK), _AT_TARGET_PP_RANK
+        )
         m.prefill_cp_rank = 0
         m.asks_server_info = m.prefill_dp_rank < 0 and m.target_tp_rank < 0 and m.target_pp_rank < 0
     except WireError:
@@ -94,9 +98,9 @@ def encode(message: RouteGet) -> list[bytes]:
     """A RouteGet to a body of layout r1."""
     try:
         body: dict[str, bytes] = {
-            "engine_rank": put_dec(message.target_tp_rank, _TARGET_TP_RANK),
-            "target_dp_group": put_dec(message.prefill_dp_rank, _PREFILL_DP_RANK),
-            "target_pp_rank": put_dec(message.target_pp_rank, _TARGET_PP_RANK),
+            "engine_rank": put_dec(message.target_tp_rank, _AT_TARGET_TP_RANK),
+            "target_dp_group": put_dec(message.prefill_dp_rank, _AT_PREFILL_DP_RANK),
+            "target_pp_rank": put_dec(message.target_pp_rank, _AT_TARGET_PP_RANK),
         }
         frames = put_query(body)
         if not means(message.prefill_cp_rank, 0):

@@ -24,7 +24,7 @@ from pdwire.wire.bootstrap.route_get.message import COUNTS, Draft, RouteGet
 __all__ = ["decode", "encode"]
 
 _L = Layout("bootstrap ROUTE_GET", "r2", "0.5.10–0.5.23", (1,), COUNTS)
-_PREFILL_DP_RANK = Place(
+_AT_PREFILL_DP_RANK = Place(
     _L,
     None,
     "prefill_dp_rank",
@@ -32,7 +32,7 @@ _PREFILL_DP_RANK = Place(
     -1,
     2147483647,
 )
-_PREFILL_CP_RANK = Place(
+_AT_PREFILL_CP_RANK = Place(
     _L,
     None,
     "prefill_cp_rank",
@@ -40,7 +40,7 @@ _PREFILL_CP_RANK = Place(
     -1,
     2147483647,
 )
-_TARGET_TP_RANK = Place(
+_AT_TARGET_TP_RANK = Place(
     _L,
     None,
     "target_tp_rank",
@@ -48,7 +48,7 @@ _TARGET_TP_RANK = Place(
     -1,
     2147483647,
 )
-_TARGET_PP_RANK = Place(
+_AT_TARGET_PP_RANK = Place(
     _L,
     None,
     "target_pp_rank",
@@ -68,13 +68,17 @@ def decode(frames: Frames) -> RouteGet:
         body = query_body(frames, _L)
         m = Draft()
         m.prefill_dp_rank = dec(
-            query_key(body, "prefill_dp_rank", _PREFILL_DP_RANK), _PREFILL_DP_RANK
+            query_key(body, "prefill_dp_rank", _AT_PREFILL_DP_RANK), _AT_PREFILL_DP_RANK
         )
         m.prefill_cp_rank = dec(
-            query_key(body, "prefill_cp_rank", _PREFILL_CP_RANK), _PREFILL_CP_RANK
+            query_key(body, "prefill_cp_rank", _AT_PREFILL_CP_RANK), _AT_PREFILL_CP_RANK
         )
-        m.target_tp_rank = dec(query_key(body, "target_tp_rank", _TARGET_TP_RANK), _TARGET_TP_RANK)
-        m.target_pp_rank = dec(query_key(body, "target_pp_rank", _TARGET_PP_RANK), _TARGET_PP_RANK)
+        m.target_tp_rank = dec(
+            query_key(body, "target_tp_rank", _AT_TARGET_TP_RANK), _AT_TARGET_TP_RANK
+        )
+        m.target_pp_rank = dec(
+            query_key(body, "target_pp_rank", _AT_TARGET_PP_RANK), _AT_TARGET_PP_RANK
+        )
         m.asks_server_info = (
             m.prefill_dp_rank < 0
             and m.prefill_cp_rank < 0
@@ -92,10 +96,10 @@ def encode(message: RouteGet) -> list[bytes]:
     """A RouteGet to a body of layout r2."""
     try:
         body: dict[str, bytes] = {
-            "prefill_dp_rank": put_dec(message.prefill_dp_rank, _PREFILL_DP_RANK),
-            "prefill_cp_rank": put_dec(message.prefill_cp_rank, _PREFILL_CP_RANK),
-            "target_tp_rank": put_dec(message.target_tp_rank, _TARGET_TP_RANK),
-            "target_pp_rank": put_dec(message.target_pp_rank, _TARGET_PP_RANK),
+            "prefill_dp_rank": put_dec(message.prefill_dp_rank, _AT_PREFILL_DP_RANK),
+            "prefill_cp_rank": put_dec(message.prefill_cp_rank, _AT_PREFILL_CP_RANK),
+            "target_tp_rank": put_dec(message.target_tp_rank, _AT_TARGET_TP_RANK),
+            "target_pp_rank": put_dec(message.target_pp_rank, _AT_TARGET_PP_RANK),
         }
         frames = put_query(body)
         derived = (

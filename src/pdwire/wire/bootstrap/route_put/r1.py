@@ -26,17 +26,17 @@ from pdwire.wire.bootstrap.route_put.message import COUNTS, Draft, RoutePut
 __all__ = ["decode", "encode"]
 
 _L = Layout("bootstrap ROUTE_PUT", "r1", "0.5.6–0.5.7", (1,), COUNTS)
-_ROLE = Place(_L, None, "role", "JSON str")
-_ATTN_TP_SIZE = Place(_L, None, "attn_tp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_ATTN_TP_RANK = Place(_L, None, "attn_tp_rank", "JSON int in 0..2147483647", 0, 2147483647)
-_ATTN_DP_SIZE = Place(_L, None, "attn_dp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_ATTN_DP_RANK = Place(_L, None, "attn_dp_rank", "JSON int in 0..2147483647", 0, 2147483647)
-_PP_SIZE = Place(_L, None, "pp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_PP_RANK = Place(_L, None, "pp_rank", "JSON int in 0..2147483647", 0, 2147483647)
-_SYSTEM_DP_SIZE = Place(_L, None, "system_dp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_SYSTEM_DP_RANK = Place(_L, None, "system_dp_rank", "JSON int in 0..2147483647", 0, 2147483647)
-_RANK_IP = Place(_L, None, "rank_ip", "JSON str")
-_RANK_PORT = Place(_L, None, "rank_port", "JSON int in 1..65535", 1, 65535)
+_AT_ROLE = Place(_L, None, "role", "JSON str")
+_AT_ATTN_TP_SIZE = Place(_L, None, "attn_tp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_ATTN_TP_RANK = Place(_L, None, "attn_tp_rank", "JSON int in 0..2147483647", 0, 2147483647)
+_AT_ATTN_DP_SIZE = Place(_L, None, "attn_dp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_ATTN_DP_RANK = Place(_L, None, "attn_dp_rank", "JSON int in 0..2147483647", 0, 2147483647)
+_AT_PP_SIZE = Place(_L, None, "pp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_PP_RANK = Place(_L, None, "pp_rank", "JSON int in 0..2147483647", 0, 2147483647)
+_AT_SYSTEM_DP_SIZE = Place(_L, None, "system_dp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_SYSTEM_DP_RANK = Place(_L, None, "system_dp_rank", "JSON int in 0..2147483647", 0, 2147483647)
+_AT_RANK_IP = Place(_L, None, "rank_ip", "JSON str")
+_AT_RANK_PORT = Place(_L, None, "rank_port", "JSON int in 1..65535", 1, 65535)
 _NO_ATTN_CP_SIZE = Place(
     _L,
     None,
@@ -113,17 +113,17 @@ def decode(frames: Frames) -> RoutePut:
     try:
         body = json_body(frames, _L)
         m = Draft()
-        m.role = json_key(body, "role", "str", _ROLE)
-        m.attn_tp_size = json_key(body, "attn_tp_size", "int", _ATTN_TP_SIZE)
-        m.attn_tp_rank = json_key(body, "attn_tp_rank", "int", _ATTN_TP_RANK)
-        m.attn_dp_size = json_key(body, "attn_dp_size", "int", _ATTN_DP_SIZE)
-        m.attn_dp_rank = json_key(body, "attn_dp_rank", "int", _ATTN_DP_RANK)
-        m.pp_size = json_key(body, "pp_size", "int", _PP_SIZE)
-        m.pp_rank = json_key(body, "pp_rank", "int", _PP_RANK)
-        m.system_dp_size = json_key(body, "system_dp_size", "int", _SYSTEM_DP_SIZE)
-        m.system_dp_rank = json_key(body, "system_dp_rank", "int", _SYSTEM_DP_RANK)
-        m.rank_ip = json_key(body, "rank_ip", "str", _RANK_IP)
-        m.rank_port = json_key(body, "rank_port", "int", _RANK_PORT)
+        m.role = json_key(body, "role", "str", _AT_ROLE)
+        m.attn_tp_size = json_key(body, "attn_tp_size", "int", _AT_ATTN_TP_SIZE)
+        m.attn_tp_rank = json_key(body, "attn_tp_rank", "int", _AT_ATTN_TP_RANK)
+        m.attn_dp_size = json_key(body, "attn_dp_size", "int", _AT_ATTN_DP_SIZE)
+        m.attn_dp_rank = json_key(body, "attn_dp_rank", "int", _AT_ATTN_DP_RANK)
+        m.pp_size = json_key(body, "pp_size", "int", _AT_PP_SIZE)
+        m.pp_rank = json_key(body, "pp_rank", "int", _AT_PP_RANK)
+        m.system_dp_size = json_key(body, "system_dp_size", "int", _AT_SYSTEM_DP_SIZE)
+        m.system_dp_rank = json_key(body, "system_dp_rank", "int", _AT_SYSTEM_DP_RANK)
+        m.rank_ip = json_key(body, "rank_ip", "str", _AT_RANK_IP)
+        m.rank_port = json_key(body, "rank_port", "int", _AT_RANK_PORT)
         m.attn_cp_size = 1
         m.attn_cp_rank = 0
         m.page_size = None
@@ -146,17 +146,17 @@ def encode(message: RoutePut) -> list[bytes]:
     """A RoutePut to a body of layout r1."""
     try:
         body: dict[str, Any] = {
-            "role": put_json_key(message.role, "str", _ROLE),
-            "attn_tp_size": put_json_key(message.attn_tp_size, "int", _ATTN_TP_SIZE),
-            "attn_tp_rank": put_json_key(message.attn_tp_rank, "int", _ATTN_TP_RANK),
-            "attn_dp_size": put_json_key(message.attn_dp_size, "int", _ATTN_DP_SIZE),
-            "attn_dp_rank": put_json_key(message.attn_dp_rank, "int", _ATTN_DP_RANK),
-            "pp_size": put_json_key(message.pp_size, "int", _PP_SIZE),
-            "pp_rank": put_json_key(message.pp_rank, "int", _PP_RANK),
-            "system_dp_size": put_json_key(message.system_dp_size, "int", _SYSTEM_DP_SIZE),
-            "system_dp_rank": put_json_key(message.system_dp_rank, "int", _SYSTEM_DP_RANK),
-            "rank_ip": put_json_key(message.rank_ip, "str", _RANK_IP),
-            "rank_port": put_json_key(message.rank_port, "int", _RANK_PORT),
+            "role": put_json_key(message.role, "str", _AT_ROLE),
+            "attn_tp_size": put_json_key(message.attn_tp_size, "int", _AT_ATTN_TP_SIZE),
+            "attn_tp_rank": put_json_key(message.attn_tp_rank, "int", _AT_ATTN_TP_RANK),
+            "attn_dp_size": put_json_key(message.attn_dp_size, "int", _AT_ATTN_DP_SIZE),
+            "attn_dp_rank": put_json_key(message.attn_dp_rank, "int", _AT_ATTN_DP_RANK),
+            "pp_size": put_json_key(message.pp_size, "int", _AT_PP_SIZE),
+            "pp_rank": put_json_key(message.pp_rank, "int", _AT_PP_RANK),
+            "system_dp_size": put_json_key(message.system_dp_size, "int", _AT_SYSTEM_DP_SIZE),
+            "system_dp_rank": put_json_key(message.system_dp_rank, "int", _AT_SYSTEM_DP_RANK),
+            "rank_ip": put_json_key(message.rank_ip, "str", _AT_RANK_IP),
+            "rank_port": put_json_key(message.rank_port, "int", _AT_RANK_PORT),
         }
         frames = put_json(body)
         if not means(message.attn_cp_size, 1):

@@ -26,27 +26,27 @@ from pdwire.wire.bootstrap.route_put.message import COUNTS, Draft, RoutePut
 __all__ = ["decode", "encode"]
 
 _L = Layout("bootstrap ROUTE_PUT", "r7", "0.5.23", (1,), COUNTS)
-_ATTN_TP_SIZE = Place(_L, None, "attn_tp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_ATTN_TP_RANK = Place(_L, None, "attn_tp_rank", "JSON int in 0..2147483647", 0, 2147483647)
-_ATTN_CP_SIZE = Place(_L, None, "attn_cp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_ATTN_CP_RANK = Place(_L, None, "attn_cp_rank", "JSON int in 0..2147483647", 0, 2147483647)
-_ATTN_DP_SIZE = Place(_L, None, "attn_dp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_ATTN_DP_RANK = Place(_L, None, "attn_dp_rank", "JSON int in 0..2147483647", 0, 2147483647)
-_PP_SIZE = Place(_L, None, "pp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_PP_RANK = Place(_L, None, "pp_rank", "JSON int in 0..2147483647", 0, 2147483647)
-_SYSTEM_DP_SIZE = Place(_L, None, "system_dp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_SYSTEM_DP_RANK = Place(_L, None, "system_dp_rank", "JSON int in 0..2147483647", 0, 2147483647)
-_RANK_IP = Place(_L, None, "rank_ip", "JSON str")
-_RANK_PORT = Place(_L, None, "rank_port", "JSON int in 1..65535", 1, 65535)
-_PAGE_SIZE = Place(_L, None, "page_size", "JSON int in 1..2147483647", 1, 2147483647)
-_KV_CACHE_DTYPE = Place(_L, None, "kv_cache_dtype", "JSON str?")
-_KV_LAYOUT = Place(_L, None, "kv_layout", "JSON str?")
-_DSV41_SPEC_LAYOUT = Place(_L, None, "dsv41_spec_layout", "JSON object?")
-_LOAD_BALANCE_METHOD = Place(_L, None, "load_balance_method", "JSON str")
-_ENABLE_DSA_CACHE_LAYER_SPLIT = Place(_L, None, "enable_dsa_cache_layer_split", "JSON bool")
-_ENABLE_KV_CACHE_SHARDING = Place(_L, None, "enable_kv_cache_sharding", "JSON bool")
-_PREFILL_HTTP_PORT = Place(_L, None, "prefill_http_port", "JSON int? in 1..65535", 1, 65535)
-_DECODE_ALLOCATION_POLICY = Place(_L, None, "decode_allocation_policy", "JSON str")
+_AT_ATTN_TP_SIZE = Place(_L, None, "attn_tp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_ATTN_TP_RANK = Place(_L, None, "attn_tp_rank", "JSON int in 0..2147483647", 0, 2147483647)
+_AT_ATTN_CP_SIZE = Place(_L, None, "attn_cp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_ATTN_CP_RANK = Place(_L, None, "attn_cp_rank", "JSON int in 0..2147483647", 0, 2147483647)
+_AT_ATTN_DP_SIZE = Place(_L, None, "attn_dp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_ATTN_DP_RANK = Place(_L, None, "attn_dp_rank", "JSON int in 0..2147483647", 0, 2147483647)
+_AT_PP_SIZE = Place(_L, None, "pp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_PP_RANK = Place(_L, None, "pp_rank", "JSON int in 0..2147483647", 0, 2147483647)
+_AT_SYSTEM_DP_SIZE = Place(_L, None, "system_dp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_SYSTEM_DP_RANK = Place(_L, None, "system_dp_rank", "JSON int in 0..2147483647", 0, 2147483647)
+_AT_RANK_IP = Place(_L, None, "rank_ip", "JSON str")
+_AT_RANK_PORT = Place(_L, None, "rank_port", "JSON int in 1..65535", 1, 65535)
+_AT_PAGE_SIZE = Place(_L, None, "page_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_KV_CACHE_DTYPE = Place(_L, None, "kv_cache_dtype", "JSON str?")
+_AT_KV_LAYOUT = Place(_L, None, "kv_layout", "JSON str?")
+_AT_DSV41_SPEC_LAYOUT = Place(_L, None, "dsv41_spec_layout", "JSON object?")
+_AT_LOAD_BALANCE_METHOD = Place(_L, None, "load_balance_method", "JSON str")
+_AT_ENABLE_DSA_CACHE_LAYER_SPLIT = Place(_L, None, "enable_dsa_cache_layer_split", "JSON bool")
+_AT_ENABLE_KV_CACHE_SHARDING = Place(_L, None, "enable_kv_cache_sharding", "JSON bool")
+_AT_PREFILL_HTTP_PORT = Place(_L, None, "prefill_http_port", "JSON int? in 1..65535", 1, 65535)
+_AT_DECODE_ALLOCATION_POLICY = Place(_L, None, "decode_allocation_policy", "JSON str")
 _NO_ROLE = Place(
     _L,
     None,
@@ -63,50 +63,50 @@ def decode(frames: Frames) -> RoutePut:
     try:
         body = json_body(frames, _L)
         m = Draft()
-        m.attn_tp_size = json_key(body, "attn_tp_size", "int", _ATTN_TP_SIZE)
-        m.attn_tp_rank = json_key(body, "attn_tp_rank", "int", _ATTN_TP_RANK)
-        m.attn_cp_size = json_key(body, "attn_cp_size", "int", _ATTN_CP_SIZE)
-        m.attn_cp_rank = json_key(body, "attn_cp_rank", "int", _ATTN_CP_RANK)
-        m.attn_dp_size = json_key(body, "attn_dp_size", "int", _ATTN_DP_SIZE)
-        m.attn_dp_rank = json_key(body, "attn_dp_rank", "int", _ATTN_DP_RANK)
-        m.pp_size = json_key(body, "pp_size", "int", _PP_SIZE)
-        m.pp_rank = json_key(body, "pp_rank", "int", _PP_RANK)
-        m.system_dp_size = json_key(body, "system_dp_size", "int", _SYSTEM_DP_SIZE)
-        m.system_dp_rank = json_key(body, "system_dp_rank", "int", _SYSTEM_DP_RANK)
-        m.rank_ip = json_key(body, "rank_ip", "str", _RANK_IP)
-        m.rank_port = json_key(body, "rank_port", "int", _RANK_PORT)
-        m.page_size = json_key(body, "page_size", "int", _PAGE_SIZE)
-        m.kv_cache_dtype = json_key(body, "kv_cache_dtype", "str?", _KV_CACHE_DTYPE)
+        m.attn_tp_size = json_key(body, "attn_tp_size", "int", _AT_ATTN_TP_SIZE)
+        m.attn_tp_rank = json_key(body, "attn_tp_rank", "int", _AT_ATTN_TP_RANK)
+        m.attn_cp_size = json_key(body, "attn_cp_size", "int", _AT_ATTN_CP_SIZE)
+        m.attn_cp_rank = json_key(body, "attn_cp_rank", "int", _AT_ATTN_CP_RANK)
+        m.attn_dp_size = json_key(body, "attn_dp_size", "int", _AT_ATTN_DP_SIZE)
+        m.attn_dp_rank = json_key(body, "attn_dp_rank", "int", _AT_ATTN_DP_RANK)
+        m.pp_size = json_key(body, "pp_size", "int", _AT_PP_SIZE)
+        m.pp_rank = json_key(body, "pp_rank", "int", _AT_PP_RANK)
+        m.system_dp_size = json_key(body, "system_dp_size", "int", _AT_SYSTEM_DP_SIZE)
+        m.system_dp_rank = json_key(body, "system_dp_rank", "int", _AT_SYSTEM_DP_RANK)
+        m.rank_ip = json_key(body, "rank_ip", "str", _AT_RANK_IP)
+        m.rank_port = json_key(body, "rank_port", "int", _AT_RANK_PORT)
+        m.page_size = json_key(body, "page_size", "int", _AT_PAGE_SIZE)
+        m.kv_cache_dtype = json_key(body, "kv_cache_dtype", "str?", _AT_KV_CACHE_DTYPE)
         m.kv_layout = (
-            json_key(body, "kv_layout", "str?", _KV_LAYOUT) if "kv_layout" in body else None
+            json_key(body, "kv_layout", "str?", _AT_KV_LAYOUT) if "kv_layout" in body else None
         )
         m.dsv41_spec_layout = (
-            json_key(body, "dsv41_spec_layout", "object?", _DSV41_SPEC_LAYOUT)
+            json_key(body, "dsv41_spec_layout", "object?", _AT_DSV41_SPEC_LAYOUT)
             if "dsv41_spec_layout" in body
             else None
         )
         m.load_balance_method = (
-            json_key(body, "load_balance_method", "str", _LOAD_BALANCE_METHOD)
+            json_key(body, "load_balance_method", "str", _AT_LOAD_BALANCE_METHOD)
             if "load_balance_method" in body
             else "follow_bootstrap_room"
         )
         m.enable_dsa_cache_layer_split = (
-            json_key(body, "enable_dsa_cache_layer_split", "bool", _ENABLE_DSA_CACHE_LAYER_SPLIT)
+            json_key(body, "enable_dsa_cache_layer_split", "bool", _AT_ENABLE_DSA_CACHE_LAYER_SPLIT)
             if "enable_dsa_cache_layer_split" in body
             else False
         )
         m.enable_kv_cache_sharding = (
-            json_key(body, "enable_kv_cache_sharding", "bool", _ENABLE_KV_CACHE_SHARDING)
+            json_key(body, "enable_kv_cache_sharding", "bool", _AT_ENABLE_KV_CACHE_SHARDING)
             if "enable_kv_cache_sharding" in body
             else False
         )
         m.prefill_http_port = (
-            json_key(body, "prefill_http_port", "int?", _PREFILL_HTTP_PORT)
+            json_key(body, "prefill_http_port", "int?", _AT_PREFILL_HTTP_PORT)
             if "prefill_http_port" in body
             else None
         )
         m.decode_allocation_policy = (
-            json_key(body, "decode_allocation_policy", "str", _DECODE_ALLOCATION_POLICY)
+            json_key(body, "decode_allocation_policy", "str", _AT_DECODE_ALLOCATION_POLICY)
             if "decode_allocation_policy" in body
             else "early"
         )
@@ -122,46 +122,46 @@ def encode(message: RoutePut) -> list[bytes]:
     """A RoutePut to a body of layout r7."""
     try:
         body: dict[str, Any] = {
-            "attn_tp_size": put_json_key(message.attn_tp_size, "int", _ATTN_TP_SIZE),
-            "attn_tp_rank": put_json_key(message.attn_tp_rank, "int", _ATTN_TP_RANK),
-            "attn_cp_size": put_json_key(message.attn_cp_size, "int", _ATTN_CP_SIZE),
-            "attn_cp_rank": put_json_key(message.attn_cp_rank, "int", _ATTN_CP_RANK),
-            "attn_dp_size": put_json_key(message.attn_dp_size, "int", _ATTN_DP_SIZE),
-            "attn_dp_rank": put_json_key(message.attn_dp_rank, "int", _ATTN_DP_RANK),
-            "pp_size": put_json_key(message.pp_size, "int", _PP_SIZE),
-            "pp_rank": put_json_key(message.pp_rank, "int", _PP_RANK),
-            "system_dp_size": put_json_key(message.system_dp_size, "int", _SYSTEM_DP_SIZE),
-            "system_dp_rank": put_json_key(message.system_dp_rank, "int", _SYSTEM_DP_RANK),
-            "rank_ip": put_json_key(message.rank_ip, "str", _RANK_IP),
-            "rank_port": put_json_key(message.rank_port, "int", _RANK_PORT),
-            "page_size": put_json_key(message.page_size, "int", _PAGE_SIZE),
-            "kv_cache_dtype": put_json_key(message.kv_cache_dtype, "str?", _KV_CACHE_DTYPE),
+            "attn_tp_size": put_json_key(message.attn_tp_size, "int", _AT_ATTN_TP_SIZE),
+            "attn_tp_rank": put_json_key(message.attn_tp_rank, "int", _AT_ATTN_TP_RANK),
+            "attn_cp_size": put_json_key(message.attn_cp_size, "int", _AT_ATTN_CP_SIZE),
+            "attn_cp_rank": put_json_key(message.attn_cp_rank, "int", _AT_ATTN_CP_RANK),
+            "attn_dp_size": put_json_key(message.attn_dp_size, "int", _AT_ATTN_DP_SIZE),
+            "attn_dp_rank": put_json_key(message.attn_dp_rank, "int", _AT_ATTN_DP_RANK),
+            "pp_size": put_json_key(message.pp_size, "int", _AT_PP_SIZE),
+            "pp_rank": put_json_key(message.pp_rank, "int", _AT_PP_RANK),
+            "system_dp_size": put_json_key(message.system_dp_size, "int", _AT_SYSTEM_DP_SIZE),
+            "system_dp_rank": put_json_key(message.system_dp_rank, "int", _AT_SYSTEM_DP_RANK),
+            "rank_ip": put_json_key(message.rank_ip, "str", _AT_RANK_IP),
+            "rank_port": put_json_key(message.rank_port, "int", _AT_RANK_PORT),
+            "page_size": put_json_key(message.page_size, "int", _AT_PAGE_SIZE),
+            "kv_cache_dtype": put_json_key(message.kv_cache_dtype, "str?", _AT_KV_CACHE_DTYPE),
         }
         if message.kv_layout is not None:
-            body["kv_layout"] = put_json_key(message.kv_layout, "str?", _KV_LAYOUT)
+            body["kv_layout"] = put_json_key(message.kv_layout, "str?", _AT_KV_LAYOUT)
         if message.dsv41_spec_layout is not None:
             body["dsv41_spec_layout"] = put_json_key(
-                message.dsv41_spec_layout, "object?", _DSV41_SPEC_LAYOUT
+                message.dsv41_spec_layout, "object?", _AT_DSV41_SPEC_LAYOUT
             )
         if not means(message.load_balance_method, "follow_bootstrap_room"):
             body["load_balance_method"] = put_json_key(
-                message.load_balance_method, "str", _LOAD_BALANCE_METHOD
+                message.load_balance_method, "str", _AT_LOAD_BALANCE_METHOD
             )
         if message.enable_dsa_cache_layer_split is not False:
             body["enable_dsa_cache_layer_split"] = put_json_key(
-                message.enable_dsa_cache_layer_split, "bool", _ENABLE_DSA_CACHE_LAYER_SPLIT
+                message.enable_dsa_cache_layer_split, "bool", _AT_ENABLE_DSA_CACHE_LAYER_SPLIT
             )
         if message.enable_kv_cache_sharding is not False:
             body["enable_kv_cache_sharding"] = put_json_key(
-                message.enable_kv_cache_sharding, "bool", _ENABLE_KV_CACHE_SHARDING
+                message.enable_kv_cache_sharding, "bool", _AT_ENABLE_KV_CACHE_SHARDING
             )
         if message.prefill_http_port is not None:
             body["prefill_http_port"] = put_json_key(
-                message.prefill_http_port, "int?", _PREFILL_HTTP_PORT
+                message.prefill_http_port, "int?", _AT_PREFILL_HTTP_PORT
             )
         if not means(message.decode_allocation_policy, "early"):
             body["decode_allocation_policy"] = put_json_key(
-                message.decode_allocation_policy, "str", _DECODE_ALLOCATION_POLICY
+                message.decode_allocation_policy, "str", _AT_DECODE_ALLOCATION_POLICY
             )
         frames = put_json(body)
         if not means(message.role, "Prefill"):

@@ -24,8 +24,8 @@ _L = Layout(
     (1,),
     COUNTS,
 )
-_RANK_IP = Place(_L, None, "rank_ip", "JSON str")
-_RANK_PORT = Place(_L, None, "rank_port", "JSON int in 1..65535", 1, 65535)
+_AT_RANK_IP = Place(_L, None, "rank_ip", "JSON str")
+_AT_RANK_PORT = Place(_L, None, "rank_port", "JSON int in 1..65535", 1, 65535)
 
 
 def decode(frames: Frames) -> RouteRankInfo:
@@ -36,8 +36,8 @@ def decode(frames: Frames) -> RouteRankInfo:
     try:
         body = json_body(frames, _L)
         m = Draft()
-        m.rank_ip = json_key(body, "rank_ip", "str", _RANK_IP)
-        m.rank_port = json_key(body, "rank_port", "int", _RANK_PORT)
+        m.rank_ip = json_key(body, "rank_ip", "str", _AT_RANK_IP)
+        m.rank_port = json_key(body, "rank_port", "int", _AT_RANK_PORT)
     except WireError:
         raise
     except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
@@ -49,8 +49,8 @@ def encode(message: RouteRankInfo) -> list[bytes]:
     """A RouteRankInfo to a body of layout r1."""
     try:
         body: dict[str, Any] = {
-            "rank_ip": put_json_key(message.rank_ip, "str", _RANK_IP),
-            "rank_port": put_json_key(message.rank_port, "int", _RANK_PORT),
+            "rank_ip": put_json_key(message.rank_ip, "str", _AT_RANK_IP),
+            "rank_port": put_json_key(message.rank_port, "int", _AT_RANK_PORT),
         }
         frames = put_json(body)
     except WireError:

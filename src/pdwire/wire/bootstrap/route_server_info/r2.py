@@ -35,10 +35,17 @@ _L = Layout(
     (1,),
     COUNTS,
 )
-_ATTN_TP_SIZE = Place(_L, None, "prefill_attn_tp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_DP_SIZE = Place(_L, None, "prefill_dp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_PP_SIZE = Place(_L, None, "prefill_pp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_PAGE_SIZE = Place(_L, None, "prefill_page_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_ATTN_TP_SIZE = Place(
+    _L,
+    None,
+    "prefill_attn_tp_size",
+    "JSON int in 1..2147483647",
+    1,
+    2147483647,
+)
+_AT_DP_SIZE = Place(_L, None, "prefill_dp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_PP_SIZE = Place(_L, None, "prefill_pp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_PAGE_SIZE = Place(_L, None, "prefill_page_size", "JSON int in 1..2147483647", 1, 2147483647)
 _NO_ATTN_CP_SIZE = Place(
     _L,
     None,
@@ -103,10 +110,10 @@ def decode(frames: Frames) -> RouteServerInfo:
     try:
         body = json_body(frames, _L)
         m = Draft()
-        m.attn_tp_size = json_key(body, "prefill_attn_tp_size", "int", _ATTN_TP_SIZE)
-        m.dp_size = json_key(body, "prefill_dp_size", "int", _DP_SIZE)
-        m.pp_size = json_key(body, "prefill_pp_size", "int", _PP_SIZE)
-        m.page_size = json_key(body, "prefill_page_size", "int", _PAGE_SIZE)
+        m.attn_tp_size = json_key(body, "prefill_attn_tp_size", "int", _AT_ATTN_TP_SIZE)
+        m.dp_size = json_key(body, "prefill_dp_size", "int", _AT_DP_SIZE)
+        m.pp_size = json_key(body, "prefill_pp_size", "int", _AT_PP_SIZE)
+        m.page_size = json_key(body, "prefill_page_size", "int", _AT_PAGE_SIZE)
         m.attn_cp_size = 1
         m.kv_cache_dtype = None
         m.follow_bootstrap_room = True
@@ -127,10 +134,10 @@ def encode(message: RouteServerInfo) -> list[bytes]:
     """A RouteServerInfo to a body of layout r2."""
     try:
         body: dict[str, Any] = {
-            "prefill_attn_tp_size": put_json_key(message.attn_tp_size, "int", _ATTN_TP_SIZE),
-            "prefill_dp_size": put_json_key(message.dp_size, "int", _DP_SIZE),
-            "prefill_pp_size": put_json_key(message.pp_size, "int", _PP_SIZE),
-            "prefill_page_size": put_json_key(message.page_size, "int", _PAGE_SIZE),
+            "prefill_attn_tp_size": put_json_key(message.attn_tp_size, "int", _AT_ATTN_TP_SIZE),
+            "prefill_dp_size": put_json_key(message.dp_size, "int", _AT_DP_SIZE),
+            "prefill_pp_size": put_json_key(message.pp_size, "int", _AT_PP_SIZE),
+            "prefill_page_size": put_json_key(message.page_size, "int", _AT_PAGE_SIZE),
         }
         frames = put_json(body)
         if not means(message.attn_cp_size, 1):

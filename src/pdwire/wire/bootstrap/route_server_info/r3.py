@@ -26,13 +26,13 @@ from pdwire.wire.bootstrap.route_server_info.message import COUNTS, Draft, Route
 __all__ = ["decode", "encode"]
 
 _L = Layout("bootstrap ROUTE_SERVER_INFO", "r3", "0.5.10–0.5.15.post1", (1,), COUNTS)
-_ATTN_TP_SIZE = Place(_L, None, "attn_tp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_ATTN_CP_SIZE = Place(_L, None, "attn_cp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_DP_SIZE = Place(_L, None, "dp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_PP_SIZE = Place(_L, None, "pp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_PAGE_SIZE = Place(_L, None, "page_size", "JSON int in 1..2147483647", 1, 2147483647)
-_KV_CACHE_DTYPE = Place(_L, None, "kv_cache_dtype", "JSON str?")
-_FOLLOW_BOOTSTRAP_ROOM = Place(_L, None, "follow_bootstrap_room", "JSON bool")
+_AT_ATTN_TP_SIZE = Place(_L, None, "attn_tp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_ATTN_CP_SIZE = Place(_L, None, "attn_cp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_DP_SIZE = Place(_L, None, "dp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_PP_SIZE = Place(_L, None, "pp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_PAGE_SIZE = Place(_L, None, "page_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_KV_CACHE_DTYPE = Place(_L, None, "kv_cache_dtype", "JSON str?")
+_AT_FOLLOW_BOOTSTRAP_ROOM = Place(_L, None, "follow_bootstrap_room", "JSON bool")
 _NO_ENABLE_DSA_CACHE_LAYER_SPLIT = Place(
     _L,
     None,
@@ -80,14 +80,14 @@ def decode(frames: Frames) -> RouteServerInfo:
     try:
         body = json_body(frames, _L)
         m = Draft()
-        m.attn_tp_size = json_key(body, "attn_tp_size", "int", _ATTN_TP_SIZE)
-        m.attn_cp_size = json_key(body, "attn_cp_size", "int", _ATTN_CP_SIZE)
-        m.dp_size = json_key(body, "dp_size", "int", _DP_SIZE)
-        m.pp_size = json_key(body, "pp_size", "int", _PP_SIZE)
-        m.page_size = json_key(body, "page_size", "int", _PAGE_SIZE)
-        m.kv_cache_dtype = json_key(body, "kv_cache_dtype", "str?", _KV_CACHE_DTYPE)
+        m.attn_tp_size = json_key(body, "attn_tp_size", "int", _AT_ATTN_TP_SIZE)
+        m.attn_cp_size = json_key(body, "attn_cp_size", "int", _AT_ATTN_CP_SIZE)
+        m.dp_size = json_key(body, "dp_size", "int", _AT_DP_SIZE)
+        m.pp_size = json_key(body, "pp_size", "int", _AT_PP_SIZE)
+        m.page_size = json_key(body, "page_size", "int", _AT_PAGE_SIZE)
+        m.kv_cache_dtype = json_key(body, "kv_cache_dtype", "str?", _AT_KV_CACHE_DTYPE)
         m.follow_bootstrap_room = json_key(
-            body, "follow_bootstrap_room", "bool", _FOLLOW_BOOTSTRAP_ROOM
+            body, "follow_bootstrap_room", "bool", _AT_FOLLOW_BOOTSTRAP_ROOM
         )
         m.enable_dsa_cache_layer_split = False
         m.dsv41_spec_layout = None
@@ -106,14 +106,14 @@ def encode(message: RouteServerInfo) -> list[bytes]:
     """A RouteServerInfo to a body of layout r3."""
     try:
         body: dict[str, Any] = {
-            "attn_tp_size": put_json_key(message.attn_tp_size, "int", _ATTN_TP_SIZE),
-            "attn_cp_size": put_json_key(message.attn_cp_size, "int", _ATTN_CP_SIZE),
-            "dp_size": put_json_key(message.dp_size, "int", _DP_SIZE),
-            "pp_size": put_json_key(message.pp_size, "int", _PP_SIZE),
-            "page_size": put_json_key(message.page_size, "int", _PAGE_SIZE),
-            "kv_cache_dtype": put_json_key(message.kv_cache_dtype, "str?", _KV_CACHE_DTYPE),
+            "attn_tp_size": put_json_key(message.attn_tp_size, "int", _AT_ATTN_TP_SIZE),
+            "attn_cp_size": put_json_key(message.attn_cp_size, "int", _AT_ATTN_CP_SIZE),
+            "dp_size": put_json_key(message.dp_size, "int", _AT_DP_SIZE),
+            "pp_size": put_json_key(message.pp_size, "int", _AT_PP_SIZE),
+            "page_size": put_json_key(message.page_size, "int", _AT_PAGE_SIZE),
+            "kv_cache_dtype": put_json_key(message.kv_cache_dtype, "str?", _AT_KV_CACHE_DTYPE),
             "follow_bootstrap_room": put_json_key(
-                message.follow_bootstrap_room, "bool", _FOLLOW_BOOTSTRAP_ROOM
+                message.follow_bootstrap_room, "bool", _AT_FOLLOW_BOOTSTRAP_ROOM
             ),
         }
         frames = put_json(body)

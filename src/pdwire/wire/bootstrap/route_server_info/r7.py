@@ -25,19 +25,19 @@ from pdwire.wire.bootstrap.route_server_info.message import COUNTS, Draft, Route
 __all__ = ["decode", "encode"]
 
 _L = Layout("bootstrap ROUTE_SERVER_INFO", "r7", "0.5.23", (1,), COUNTS)
-_ATTN_TP_SIZE = Place(_L, None, "attn_tp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_ATTN_CP_SIZE = Place(_L, None, "attn_cp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_DP_SIZE = Place(_L, None, "dp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_PP_SIZE = Place(_L, None, "pp_size", "JSON int in 1..2147483647", 1, 2147483647)
-_PAGE_SIZE = Place(_L, None, "page_size", "JSON int in 1..2147483647", 1, 2147483647)
-_KV_CACHE_DTYPE = Place(_L, None, "kv_cache_dtype", "JSON str?")
-_FOLLOW_BOOTSTRAP_ROOM = Place(_L, None, "follow_bootstrap_room", "JSON bool")
-_ENABLE_DSA_CACHE_LAYER_SPLIT = Place(_L, None, "enable_dsa_cache_layer_split", "JSON bool")
-_DSV41_SPEC_LAYOUT = Place(_L, None, "dsv41_spec_layout", "JSON object?")
-_KV_LAYOUT = Place(_L, None, "kv_layout", "JSON str?")
-_DECODE_ALLOCATION_POLICY = Place(_L, None, "decode_allocation_policy", "JSON str")
-_ENABLE_KV_CACHE_SHARDING = Place(_L, None, "enable_kv_cache_sharding", "JSON bool")
-_PREFILL_HTTP_PORT = Place(_L, None, "prefill_http_port", "JSON int? in 1..65535", 1, 65535)
+_AT_ATTN_TP_SIZE = Place(_L, None, "attn_tp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_ATTN_CP_SIZE = Place(_L, None, "attn_cp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_DP_SIZE = Place(_L, None, "dp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_PP_SIZE = Place(_L, None, "pp_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_PAGE_SIZE = Place(_L, None, "page_size", "JSON int in 1..2147483647", 1, 2147483647)
+_AT_KV_CACHE_DTYPE = Place(_L, None, "kv_cache_dtype", "JSON str?")
+_AT_FOLLOW_BOOTSTRAP_ROOM = Place(_L, None, "follow_bootstrap_room", "JSON bool")
+_AT_ENABLE_DSA_CACHE_LAYER_SPLIT = Place(_L, None, "enable_dsa_cache_layer_split", "JSON bool")
+_AT_DSV41_SPEC_LAYOUT = Place(_L, None, "dsv41_spec_layout", "JSON object?")
+_AT_KV_LAYOUT = Place(_L, None, "kv_layout", "JSON str?")
+_AT_DECODE_ALLOCATION_POLICY = Place(_L, None, "decode_allocation_policy", "JSON str")
+_AT_ENABLE_KV_CACHE_SHARDING = Place(_L, None, "enable_kv_cache_sharding", "JSON bool")
+_AT_PREFILL_HTTP_PORT = Place(_L, None, "prefill_http_port", "JSON int? in 1..65535", 1, 65535)
 
 
 def decode(frames: Frames) -> RouteServerInfo:
@@ -49,40 +49,40 @@ def decode(frames: Frames) -> RouteServerInfo:
     try:
         body = json_body(frames, _L)
         m = Draft()
-        m.attn_tp_size = json_key(body, "attn_tp_size", "int", _ATTN_TP_SIZE)
-        m.attn_cp_size = json_key(body, "attn_cp_size", "int", _ATTN_CP_SIZE)
-        m.dp_size = json_key(body, "dp_size", "int", _DP_SIZE)
-        m.pp_size = json_key(body, "pp_size", "int", _PP_SIZE)
-        m.page_size = json_key(body, "page_size", "int", _PAGE_SIZE)
-        m.kv_cache_dtype = json_key(body, "kv_cache_dtype", "str?", _KV_CACHE_DTYPE)
+        m.attn_tp_size = json_key(body, "attn_tp_size", "int", _AT_ATTN_TP_SIZE)
+        m.attn_cp_size = json_key(body, "attn_cp_size", "int", _AT_ATTN_CP_SIZE)
+        m.dp_size = json_key(body, "dp_size", "int", _AT_DP_SIZE)
+        m.pp_size = json_key(body, "pp_size", "int", _AT_PP_SIZE)
+        m.page_size = json_key(body, "page_size", "int", _AT_PAGE_SIZE)
+        m.kv_cache_dtype = json_key(body, "kv_cache_dtype", "str?", _AT_KV_CACHE_DTYPE)
         m.follow_bootstrap_room = json_key(
-            body, "follow_bootstrap_room", "bool", _FOLLOW_BOOTSTRAP_ROOM
+            body, "follow_bootstrap_room", "bool", _AT_FOLLOW_BOOTSTRAP_ROOM
         )
         m.enable_dsa_cache_layer_split = (
-            json_key(body, "enable_dsa_cache_layer_split", "bool", _ENABLE_DSA_CACHE_LAYER_SPLIT)
+            json_key(body, "enable_dsa_cache_layer_split", "bool", _AT_ENABLE_DSA_CACHE_LAYER_SPLIT)
             if "enable_dsa_cache_layer_split" in body
             else False
         )
         m.dsv41_spec_layout = (
-            json_key(body, "dsv41_spec_layout", "object?", _DSV41_SPEC_LAYOUT)
+            json_key(body, "dsv41_spec_layout", "object?", _AT_DSV41_SPEC_LAYOUT)
             if "dsv41_spec_layout" in body
             else None
         )
         m.kv_layout = (
-            json_key(body, "kv_layout", "str?", _KV_LAYOUT) if "kv_layout" in body else None
+            json_key(body, "kv_layout", "str?", _AT_KV_LAYOUT) if "kv_layout" in body else None
         )
         m.decode_allocation_policy = (
-            json_key(body, "decode_allocation_policy", "str", _DECODE_ALLOCATION_POLICY)
+            json_key(body, "decode_allocation_policy", "str", _AT_DECODE_ALLOCATION_POLICY)
             if "decode_allocation_policy" in body
             else "early"
         )
         m.enable_kv_cache_sharding = (
-            json_key(body, "enable_kv_cache_sharding", "bool", _ENABLE_KV_CACHE_SHARDING)
+            json_key(body, "enable_kv_cache_sharding", "bool", _AT_ENABLE_KV_CACHE_SHARDING)
             if "enable_kv_cache_sharding" in body
             else False
         )
         m.prefill_http_port = (
-            json_key(body, "prefill_http_port", "int?", _PREFILL_HTTP_PORT)
+            json_key(body, "prefill_http_port", "int?", _AT_PREFILL_HTTP_PORT)
             if "prefill_http_port" in body
             else None
         )
@@ -97,37 +97,37 @@ def encode(message: RouteServerInfo) -> list[bytes]:
     """A RouteServerInfo to a body of layout r7."""
     try:
         body: dict[str, Any] = {
-            "attn_tp_size": put_json_key(message.attn_tp_size, "int", _ATTN_TP_SIZE),
-            "attn_cp_size": put_json_key(message.attn_cp_size, "int", _ATTN_CP_SIZE),
-            "dp_size": put_json_key(message.dp_size, "int", _DP_SIZE),
-            "pp_size": put_json_key(message.pp_size, "int", _PP_SIZE),
-            "page_size": put_json_key(message.page_size, "int", _PAGE_SIZE),
-            "kv_cache_dtype": put_json_key(message.kv_cache_dtype, "str?", _KV_CACHE_DTYPE),
+            "attn_tp_size": put_json_key(message.attn_tp_size, "int", _AT_ATTN_TP_SIZE),
+            "attn_cp_size": put_json_key(message.attn_cp_size, "int", _AT_ATTN_CP_SIZE),
+            "dp_size": put_json_key(message.dp_size, "int", _AT_DP_SIZE),
+            "pp_size": put_json_key(message.pp_size, "int", _AT_PP_SIZE),
+            "page_size": put_json_key(message.page_size, "int", _AT_PAGE_SIZE),
+            "kv_cache_dtype": put_json_key(message.kv_cache_dtype, "str?", _AT_KV_CACHE_DTYPE),
             "follow_bootstrap_room": put_json_key(
-                message.follow_bootstrap_room, "bool", _FOLLOW_BOOTSTRAP_ROOM
+                message.follow_bootstrap_room, "bool", _AT_FOLLOW_BOOTSTRAP_ROOM
             ),
         }
         if message.enable_dsa_cache_layer_split is not False:
             body["enable_dsa_cache_layer_split"] = put_json_key(
-                message.enable_dsa_cache_layer_split, "bool", _ENABLE_DSA_CACHE_LAYER_SPLIT
+                message.enable_dsa_cache_layer_split, "bool", _AT_ENABLE_DSA_CACHE_LAYER_SPLIT
             )
         if message.dsv41_spec_layout is not None:
             body["dsv41_spec_layout"] = put_json_key(
-                message.dsv41_spec_layout, "object?", _DSV41_SPEC_LAYOUT
+                message.dsv41_spec_layout, "object?", _AT_DSV41_SPEC_LAYOUT
             )
         if message.kv_layout is not None:
-            body["kv_layout"] = put_json_key(message.kv_layout, "str?", _KV_LAYOUT)
+            body["kv_layout"] = put_json_key(message.kv_layout, "str?", _AT_KV_LAYOUT)
         if not means(message.decode_allocation_policy, "early"):
             body["decode_allocation_policy"] = put_json_key(
-                message.decode_allocation_policy, "str", _DECODE_ALLOCATION_POLICY
+                message.decode_allocation_policy, "str", _AT_DECODE_ALLOCATION_POLICY
             )
         if message.enable_kv_cache_sharding is not False:
             body["enable_kv_cache_sharding"] = put_json_key(
-                message.enable_kv_cache_sharding, "bool", _ENABLE_KV_CACHE_SHARDING
+                message.enable_kv_cache_sharding, "bool", _AT_ENABLE_KV_CACHE_SHARDING
             )
         if message.prefill_http_port is not None:
             body["prefill_http_port"] = put_json_key(
-                message.prefill_http_port, "int?", _PREFILL_HTTP_PORT
+                message.prefill_http_port, "int?", _AT_PREFILL_HTTP_PORT
             )
         frames = put_json(body)
     except WireError:

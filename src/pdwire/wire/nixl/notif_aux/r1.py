@@ -15,7 +15,7 @@ from pdwire.wire.nixl.notif_aux.message import COUNTS, Draft, NotifAux
 __all__ = ["decode", "encode"]
 
 _L = Layout("nixl NOTIF_AUX", "r1", "0.5.6–0.5.10.post1", (1,), COUNTS)
-_ROOM = Place(
+_AT_ROOM = Place(
     _L,
     None,
     "room",
@@ -46,7 +46,7 @@ def decode(frames: Frames) -> NotifAux:
     try:
         found = matched(frames, _PATTERN, "{room}_aux", _L)
         m = Draft()
-        m.room = dec(found["room"], _ROOM)
+        m.room = dec(found["room"], _AT_ROOM)
         m.pp_rank = None
         m.expected = 0
     except WireError:
@@ -59,7 +59,7 @@ def decode(frames: Frames) -> NotifAux:
 def encode(message: NotifAux) -> list[bytes]:
     """A NotifAux to the text of layout r1."""
     try:
-        parts = [put_dec(message.room, _ROOM), b"_aux"]
+        parts = [put_dec(message.room, _AT_ROOM), b"_aux"]
         if message.pp_rank is not None:
             lossy(_NO_PP_RANK, message.pp_rank)
         if not means(message.expected, 0):

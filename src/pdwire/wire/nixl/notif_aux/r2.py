@@ -15,7 +15,7 @@ from pdwire.wire.nixl.notif_aux.message import COUNTS, Draft, NotifAux
 __all__ = ["decode", "encode"]
 
 _L = Layout("nixl NOTIF_AUX", "r2", "0.5.11–0.5.16", (1,), COUNTS)
-_ROOM = Place(
+_AT_ROOM = Place(
     _L,
     None,
     "room",
@@ -23,7 +23,7 @@ _ROOM = Place(
     0,
     9223372036854775807,
 )
-_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_AT_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
 _NO_EXPECTED = Place(
     _L,
     None,
@@ -42,8 +42,8 @@ def decode(frames: Frames) -> NotifAux:
     try:
         found = matched(frames, _PATTERN, "{room}_aux[_nokv_{pp_rank}]", _L)
         m = Draft()
-        m.room = dec(found["room"], _ROOM)
-        m.pp_rank = None if found["pp_rank"] is None else dec(found["pp_rank"], _PP_RANK)
+        m.room = dec(found["room"], _AT_ROOM)
+        m.pp_rank = None if found["pp_rank"] is None else dec(found["pp_rank"], _AT_PP_RANK)
         m.expected = 0
     except WireError:
         raise
@@ -55,9 +55,9 @@ def decode(frames: Frames) -> NotifAux:
 def encode(message: NotifAux) -> list[bytes]:
     """A NotifAux to the text of layout r2."""
     try:
-        parts = [put_dec(message.room, _ROOM), b"_aux"]
+        parts = [put_dec(message.room, _AT_ROOM), b"_aux"]
         if message.pp_rank is not None:
-            parts += [b"_nokv_", put_dec(message.pp_rank, _PP_RANK)]
+            parts += [b"_nokv_", put_dec(message.pp_rank, _AT_PP_RANK)]
         if not means(message.expected, 0):
             lossy(_NO_EXPECTED, message.expected)
     except WireError:

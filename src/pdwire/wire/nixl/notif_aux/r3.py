@@ -15,7 +15,7 @@ from pdwire.wire.nixl.notif_aux.message import COUNTS, Draft, NotifAux
 __all__ = ["decode", "encode"]
 
 _L = Layout("nixl NOTIF_AUX", "r3", "0.5.17–0.5.22", (1,), COUNTS)
-_ROOM = Place(
+_AT_ROOM = Place(
     _L,
     None,
     "room",
@@ -23,8 +23,8 @@ _ROOM = Place(
     0,
     9223372036854775807,
 )
-_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
-_EXPECTED = Place(_L, None, "expected", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_AT_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_AT_EXPECTED = Place(_L, None, "expected", "a canonical decimal in 0..2147483647", 0, 2147483647)
 _PATTERN = re.compile(
     rb"(?P<room>-?[0-9]+)_aux(?:_nokv_(?P<pp_rank>-?[0-9]+)_(?P<expected>-?[0-9]+))?",
 )
@@ -38,9 +38,9 @@ def decode(frames: Frames) -> NotifAux:
     try:
         found = matched(frames, _PATTERN, "{room}_aux[_nokv_{pp_rank}_{expected}]", _L)
         m = Draft()
-        m.room = dec(found["room"], _ROOM)
-        m.pp_rank = None if found["pp_rank"] is None else dec(found["pp_rank"], _PP_RANK)
-        m.expected = 0 if found["expected"] is None else dec(found["expected"], _EXPECTED)
+        m.room = dec(found["room"], _AT_ROOM)
+        m.pp_rank = None if found["pp_rank"] is None else dec(found["pp_rank"], _AT_PP_RANK)
+        m.expected = 0 if found["expected"] is None else dec(found["expected"], _AT_EXPECTED)
     except WireError:
         raise
     except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
@@ -51,13 +51,13 @@ def decode(frames: Frames) -> NotifAux:
 def encode(message: NotifAux) -> list[bytes]:
     """A NotifAux to the text of layout r3."""
     try:
-        parts = [put_dec(message.room, _ROOM), b"_aux"]
+        parts = [put_dec(message.room, _AT_ROOM), b"_aux"]
         if message.pp_rank is not None or not means(message.expected, 0):
             parts += [
                 b"_nokv_",
-                put_dec(message.pp_rank, _PP_RANK),
+                put_dec(message.pp_rank, _AT_PP_RANK),
                 b"_",
-                put_dec(message.expected, _EXPECTED),
+                put_dec(message.expected, _AT_EXPECTED),
             ]
     except WireError:
         raise

@@ -27,7 +27,7 @@ from pdwire.wire.nixl.notif_kv.message import COUNTS, Draft, NotifKV
 __all__ = ["decode", "encode"]
 
 _L = Layout("nixl NOTIF_KV", "r1", "0.5.6–0.5.6.post2", (1,), COUNTS)
-_ROOM = Place(
+_AT_ROOM = Place(
     _L,
     None,
     "room",
@@ -35,8 +35,8 @@ _ROOM = Place(
     0,
     9223372036854775807,
 )
-_CHUNK_ID = Place(_L, None, "chunk_id", "a canonical decimal in 0..2147483647", 0, 2147483647)
-_IS_LAST = Place(_L, None, "is_last", "0 or 1")
+_AT_CHUNK_ID = Place(_L, None, "chunk_id", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_AT_IS_LAST = Place(_L, None, "is_last", "0 or 1")
 _NO_PP_RANK = Place(
     _L,
     None,
@@ -66,9 +66,9 @@ def decode(frames: Frames) -> NotifKV:
     try:
         found = matched(frames, _PATTERN, "{room}_kv_{chunk_id}_{is_last}", _L)
         m = Draft()
-        m.room = dec(found["room"], _ROOM)
-        m.chunk_id = dec(found["chunk_id"], _CHUNK_ID)
-        m.is_last = flag(found["is_last"], _IS_LAST)
+        m.room = dec(found["room"], _AT_ROOM)
+        m.chunk_id = dec(found["chunk_id"], _AT_CHUNK_ID)
+        m.is_last = flag(found["is_last"], _AT_IS_LAST)
         m.pp_rank = 0
         m.part_idx = None
         m.num_parts = None
@@ -83,11 +83,11 @@ def encode(message: NotifKV) -> list[bytes]:
     """A NotifKV to the text of layout r1."""
     try:
         parts = [
-            put_dec(message.room, _ROOM),
+            put_dec(message.room, _AT_ROOM),
             b"_kv_",
-            put_dec(message.chunk_id, _CHUNK_ID),
+            put_dec(message.chunk_id, _AT_CHUNK_ID),
             b"_",
-            put_flag(message.is_last, _IS_LAST),
+            put_flag(message.is_last, _AT_IS_LAST),
         ]
         if not means(message.pp_rank, 0):
             lossy(_NO_PP_RANK, message.pp_rank)

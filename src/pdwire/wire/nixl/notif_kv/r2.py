@@ -15,7 +15,7 @@ from pdwire.wire.nixl.notif_kv.message import COUNTS, Draft, NotifKV
 __all__ = ["decode", "encode"]
 
 _L = Layout("nixl NOTIF_KV", "r2", "0.5.7–0.5.14", (1,), COUNTS)
-_ROOM = Place(
+_AT_ROOM = Place(
     _L,
     None,
     "room",
@@ -23,9 +23,9 @@ _ROOM = Place(
     0,
     9223372036854775807,
 )
-_CHUNK_ID = Place(_L, None, "chunk_id", "a canonical decimal in 0..2147483647", 0, 2147483647)
-_IS_LAST = Place(_L, None, "is_last", "0 or 1")
-_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_AT_CHUNK_ID = Place(_L, None, "chunk_id", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_AT_IS_LAST = Place(_L, None, "is_last", "0 or 1")
+_AT_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
 _NO_PART_IDX = Place(
     _L,
     None,
@@ -51,10 +51,10 @@ def decode(frames: Frames) -> NotifKV:
     try:
         found = matched(frames, _PATTERN, "{room}_kv_{chunk_id}_{is_last}_{pp_rank}", _L)
         m = Draft()
-        m.room = dec(found["room"], _ROOM)
-        m.chunk_id = dec(found["chunk_id"], _CHUNK_ID)
-        m.is_last = flag(found["is_last"], _IS_LAST)
-        m.pp_rank = dec(found["pp_rank"], _PP_RANK)
+        m.room = dec(found["room"], _AT_ROOM)
+        m.chunk_id = dec(found["chunk_id"], _AT_CHUNK_ID)
+        m.is_last = flag(found["is_last"], _AT_IS_LAST)
+        m.pp_rank = dec(found["pp_rank"], _AT_PP_RANK)
         m.part_idx = None
         m.num_parts = None
     except WireError:
@@ -68,13 +68,13 @@ def encode(message: NotifKV) -> list[bytes]:
     """A NotifKV to the text of layout r2."""
     try:
         parts = [
-            put_dec(message.room, _ROOM),
+            put_dec(message.room, _AT_ROOM),
             b"_kv_",
-            put_dec(message.chunk_id, _CHUNK_ID),
+            put_dec(message.chunk_id, _AT_CHUNK_ID),
             b"_",
-            put_flag(message.is_last, _IS_LAST),
+            put_flag(message.is_last, _AT_IS_LAST),
             b"_",
-            put_dec(message.pp_rank, _PP_RANK),
+            put_dec(message.pp_rank, _AT_PP_RANK),
         ]
         if message.part_idx is not None:
             lossy(_NO_PART_IDX, message.part_idx)

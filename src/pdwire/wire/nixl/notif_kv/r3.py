@@ -26,7 +26,7 @@ from pdwire.wire.nixl.notif_kv.message import COUNTS, Draft, NotifKV
 __all__ = ["decode", "encode"]
 
 _L = Layout("nixl NOTIF_KV", "r3", "0.5.15–0.5.22", (1,), COUNTS)
-_ROOM = Place(
+_AT_ROOM = Place(
     _L,
     None,
     "room",
@@ -34,11 +34,11 @@ _ROOM = Place(
     0,
     9223372036854775807,
 )
-_CHUNK_ID = Place(_L, None, "chunk_id", "a canonical decimal in 0..2147483647", 0, 2147483647)
-_IS_LAST = Place(_L, None, "is_last", "0 or 1")
-_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
-_PART_IDX = Place(_L, None, "part_idx", "a canonical decimal in 0..4095", 0, 4095)
-_NUM_PARTS = Place(_L, None, "num_parts", "a canonical decimal in 1..4096", 1, 4096)
+_AT_CHUNK_ID = Place(_L, None, "chunk_id", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_AT_IS_LAST = Place(_L, None, "is_last", "0 or 1")
+_AT_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_AT_PART_IDX = Place(_L, None, "part_idx", "a canonical decimal in 0..4095", 0, 4095)
+_AT_NUM_PARTS = Place(_L, None, "num_parts", "a canonical decimal in 1..4096", 1, 4096)
 _PATTERN = re.compile(
     rb"(?P<room>-?[0-9]+)_kv_(?P<chunk_id>-?[0-9]+)_(?P<is_last>[01])_(?P<pp_rank>-?[0-9]+)(?:_part_(?P<part_idx>-?[0-9]+)_(?P<num_parts>-?[0-9]+))?",
 )
@@ -65,12 +65,12 @@ def decode(frames: Frames) -> NotifKV:
             _L,
         )
         m = Draft()
-        m.room = dec(found["room"], _ROOM)
-        m.chunk_id = dec(found["chunk_id"], _CHUNK_ID)
-        m.is_last = flag(found["is_last"], _IS_LAST)
-        m.pp_rank = dec(found["pp_rank"], _PP_RANK)
-        m.part_idx = None if found["part_idx"] is None else dec(found["part_idx"], _PART_IDX)
-        m.num_parts = None if found["num_parts"] is None else dec(found["num_parts"], _NUM_PARTS)
+        m.room = dec(found["room"], _AT_ROOM)
+        m.chunk_id = dec(found["chunk_id"], _AT_CHUNK_ID)
+        m.is_last = flag(found["is_last"], _AT_IS_LAST)
+        m.pp_rank = dec(found["pp_rank"], _AT_PP_RANK)
+        m.part_idx = None if found["part_idx"] is None else dec(found["part_idx"], _AT_PART_IDX)
+        m.num_parts = None if found["num_parts"] is None else dec(found["num_parts"], _AT_NUM_PARTS)
         done = seal(m, NotifKV)
         _check(done)
     except WireError:
@@ -84,20 +84,20 @@ def encode(message: NotifKV) -> list[bytes]:
     """A NotifKV to the text of layout r3."""
     try:
         parts = [
-            put_dec(message.room, _ROOM),
+            put_dec(message.room, _AT_ROOM),
             b"_kv_",
-            put_dec(message.chunk_id, _CHUNK_ID),
+            put_dec(message.chunk_id, _AT_CHUNK_ID),
             b"_",
-            put_flag(message.is_last, _IS_LAST),
+            put_flag(message.is_last, _AT_IS_LAST),
             b"_",
-            put_dec(message.pp_rank, _PP_RANK),
+            put_dec(message.pp_rank, _AT_PP_RANK),
         ]
         if message.part_idx is not None or message.num_parts is not None:
             parts += [
                 b"_part_",
-                put_dec(message.part_idx, _PART_IDX),
+                put_dec(message.part_idx, _AT_PART_IDX),
                 b"_",
-                put_dec(message.num_parts, _NUM_PARTS),
+                put_dec(message.num_parts, _AT_NUM_PARTS),
             ]
         _check(message)
     except WireError:

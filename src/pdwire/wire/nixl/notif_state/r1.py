@@ -15,7 +15,7 @@ from pdwire.wire.nixl.notif_state.message import COUNTS, Draft, NotifState
 __all__ = ["decode", "encode"]
 
 _L = Layout("nixl NOTIF_STATE", "r1", "0.5.9–0.5.11", (1,), COUNTS)
-_ROOM = Place(
+_AT_ROOM = Place(
     _L,
     None,
     "room",
@@ -23,7 +23,7 @@ _ROOM = Place(
     0,
     9223372036854775807,
 )
-_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_AT_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
 _PATTERN = re.compile(rb"(?P<room>-?[0-9]+)_state_(?P<pp_rank>-?[0-9]+)")
 
 
@@ -35,8 +35,8 @@ def decode(frames: Frames) -> NotifState:
     try:
         found = matched(frames, _PATTERN, "{room}_state_{pp_rank}", _L)
         m = Draft()
-        m.room = dec(found["room"], _ROOM)
-        m.pp_rank = dec(found["pp_rank"], _PP_RANK)
+        m.room = dec(found["room"], _AT_ROOM)
+        m.pp_rank = dec(found["pp_rank"], _AT_PP_RANK)
         m.component = None
     except WireError:
         raise
@@ -48,7 +48,7 @@ def decode(frames: Frames) -> NotifState:
 def encode(message: NotifState) -> list[bytes]:
     """A NotifState to the text of layout r1."""
     try:
-        parts = [put_dec(message.room, _ROOM), b"_state_", put_dec(message.pp_rank, _PP_RANK)]
+        parts = [put_dec(message.room, _AT_ROOM), b"_state_", put_dec(message.pp_rank, _AT_PP_RANK)]
     except WireError:
         raise
     except Exception as fault:  # noqa: BLE001  # a value of another type: named there

@@ -15,7 +15,7 @@ from pdwire.wire.nixl.notif_state.message import COUNTS, Draft, NotifState
 __all__ = ["decode", "encode"]
 
 _L = Layout("nixl NOTIF_STATE", "r2", "0.5.12–0.5.22", (1,), COUNTS)
-_ROOM = Place(
+_AT_ROOM = Place(
     _L,
     None,
     "room",
@@ -23,8 +23,8 @@ _ROOM = Place(
     0,
     9223372036854775807,
 )
-_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
-_COMPONENT = Place(_L, None, "component", "a canonical decimal in 0..4095", 0, 4095)
+_AT_PP_RANK = Place(_L, None, "pp_rank", "a canonical decimal in 0..2147483647", 0, 2147483647)
+_AT_COMPONENT = Place(_L, None, "component", "a canonical decimal in 0..4095", 0, 4095)
 _PATTERN = re.compile(rb"(?P<room>-?[0-9]+)_state_(?P<pp_rank>-?[0-9]+)_(?P<component>-?[0-9]+)")
 
 
@@ -36,9 +36,9 @@ def decode(frames: Frames) -> NotifState:
     try:
         found = matched(frames, _PATTERN, "{room}_state_{pp_rank}_{component}", _L)
         m = Draft()
-        m.room = dec(found["room"], _ROOM)
-        m.pp_rank = dec(found["pp_rank"], _PP_RANK)
-        m.component = dec(found["component"], _COMPONENT)
+        m.room = dec(found["room"], _AT_ROOM)
+        m.pp_rank = dec(found["pp_rank"], _AT_PP_RANK)
+        m.component = dec(found["component"], _AT_COMPONENT)
     except WireError:
         raise
     except Exception:  # noqa: BLE001  # frames that are not bytes: made so, and read again
@@ -50,11 +50,11 @@ def encode(message: NotifState) -> list[bytes]:
     """A NotifState to the text of layout r2."""
     try:
         parts = [
-            put_dec(message.room, _ROOM),
+            put_dec(message.room, _AT_ROOM),
             b"_state_",
-            put_dec(message.pp_rank, _PP_RANK),
+            put_dec(message.pp_rank, _AT_PP_RANK),
             b"_",
-            put_dec(message.component, _COMPONENT),
+            put_dec(message.component, _AT_COMPONENT),
         ]
     except WireError:
         raise
