@@ -20,7 +20,7 @@ from pdwire.errors import UnknownLayoutError, WireError
 from pdwire.frames import NO_I32, I32Array
 from pdwire.managers.base import BaseKVManager
 from pdwire.managers.config import DisaggregationMode, KVArgs, ManagerConfig
-from pdwire.managers.decode_side import DecodeSide, Line
+from pdwire.managers.decode_side import DecodeSide
 from pdwire.managers.health import Counters
 from pdwire.managers.memory import AuxMemory
 from pdwire.managers.peers import Peer
@@ -174,10 +174,30 @@ class CommonKVManager(BaseKVManager):
         """Write a chunk's KV through staging; ``False``: write it directly."""
         return False
 
+    def split(self, chunk: Chunk, peer: Peer, info: Any) -> list[Chunk]:  # noqa: ANN401, ARG002
+        """The chunks that a peer gets of one that the scheduler sent."""
+        return [chunk]
+
+    def ask_ahead(self, room: int) -> None:
+        """The scheduler knows a room's size: staging can be asked for."""
+
+    def before_status(self, room: int, prefill_rank: int, status: int) -> None:
+        """A prefill rank is about to say how a room stands."""
+
+    def on_prefill_lost(self, prefill: str) -> None:
+        """A prefill side does not answer any more."""
+
+    def pages_busy(self, room: int) -> bool:  # noqa: ARG002  # the mixin's
+        """Whether this side itself still writes into the room's pages."""
+        return False
+
+    def tick_staging(self) -> None:
+        """Let staging deadlines pass."""
+
     def on_peer(self, peer: Peer) -> None:
         """A peer has registered."""
 
-    def on_room_connected(self, room: int, lines: Sequence[Line], expected: int) -> None:
+    def on_room_connected(self, room: int, expected: int) -> None:
         """A receiver knows its prefill ranks, and how many answers it waits for."""
 
     def on_metadata(

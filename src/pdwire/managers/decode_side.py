@@ -26,7 +26,7 @@ from pdwire.wire.common import AbortAck, AuxData
 if TYPE_CHECKING:
     from pdwire.managers.common import CommonKVManager
 
-__all__ = ["DecodeSide", "Line"]
+__all__ = ["Connection", "DecodeSide", "Line"]
 
 _LOG: Final = logging.getLogger("pdwire.managers")
 _INBOUND: Final = "prefill -> decode"
@@ -41,6 +41,16 @@ class Line:
     is_dummy: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """What a room's receiver found: the prefill side's address, sizes and ranks."""
+
+    prefill: str
+    sizes: Sizes
+    mapping: RankMapping
+    lines: tuple[Line, ...]
+
+
 class DecodeSide:
     """State and heartbeats of the decode side; ``core`` lends sockets, engine and dialect."""
 
@@ -48,7 +58,8 @@ class DecodeSide:
         self.core = core
         self.lock = threading.RLock()
         self.rooms = DecodeRooms(core.config.limits)
-        self._mappings: dict[str, RankMapping] = {}
+        self._mappings: dict[str, tuple[Sizes, RankMapping]] = {}
+        self._connections: dict[int, Connection] = {}
         self._lines: dict[tuple[str, int], tuple[Line, ...]] = {}
         self._prefills: dict[str, int] = {}
         self._stop = threading.Event()
@@ -74,6 +85,7 @@ class DecodeSide:
         elif isinstance(message, AuxData):
             self._take_aux(message)
         elif codec.message == "KV_STATUS":
+            self.core.before_status(message.room, message.prefill_rank, message.status)
             self.apply(lambda now: self.rooms.on_status(message, now))
         elif not self.core.on_staging_message(message):
             self.core.counters.add("dropped", f"{codec.message} not served")
@@ -93,6 +105,7 @@ class DecodeSide:
         """Let deadlines pass, and take what the engine has to say."""
         self.core.poll_engine()
         self.apply(self.rooms.tick)
+        self.core.tick_staging()
 
     def apply(self, change: Callable[[float], list[Effect]]) -> None:
         """Change the rooms under their lock and do what they ask for."""
@@ -117,31 +130,42 @@ class DecodeSide:
         with self.lock:
             return self.rooms.reason(room)
 
-    def connect(
-        self, room: int, prefill: str, dp_rank: int
-    ) -> tuple[RankMapping, tuple[Line, ...]]:
+    def connection(self, room: int) -> Connection | None:
+        """What a room's receiver found; ``None`` before it did and after the room is closed."""
+        with self.lock:
+            return self._connections.get(room)
+
+    def quiet(self, room: int) -> bool:
+        """Whether no prefill rank can write for a room any more, whichever life of it."""
+        with self.lock:
+            return self.rooms.pages_released(room)
+
+    def connect(self, room: int, prefill: str, dp_rank: int) -> Connection:
         """Find the prefill ranks and register with those that do not know this rank.
 
         Raises:
             BootstrapError: the server cannot be asked, or the sizes do not fit together.
             SendError: a prefill rank takes no messages.
         """
-        mapping = self._mapping(prefill)
+        sizes, mapping = self._mapping(prefill)
         with self.lock:
             lines = self._lines.get((prefill, dp_rank))
         if lines is None:
             lines = self._register(prefill, dp_rank, mapping)
             with self.lock:
                 self._lines[prefill, dp_rank] = lines
+        found = Connection(prefill=prefill, sizes=sizes, mapping=mapping, lines=lines)
+        with self.lock:
+            self._connections[room] = found
         endpoints = [line.endpoint for line in lines]
         self.apply(
             lambda now: self.rooms.resolved(
                 room, endpoints, mapping.required_prefill_response_num, now
             )
         )
-        return mapping, lines
+        return found
 
-    def _mapping(self, prefill: str) -> RankMapping:
+    def _mapping(self, prefill: str) -> tuple[Sizes, RankMapping]:
         with self.lock:
             known = self._mappings.get(prefill)
         if known is not None:
@@ -169,9 +193,9 @@ class DecodeSide:
         except ValueError as error:
             raise BootstrapError(str(error)) from error
         with self.lock:
-            self._mappings[prefill] = mapping
+            self._mappings[prefill] = sizes, mapping
             self._prefills.setdefault(prefill, 0)
-        return mapping
+        return sizes, mapping
 
     def _register(self, prefill: str, dp_rank: int, mapping: RankMapping) -> tuple[Line, ...]:
         lines = []
@@ -214,6 +238,8 @@ class DecodeSide:
         """A receiver was cleared."""
         self.apply(lambda now: self.rooms.close(room, now))
         self.core.on_room_closed(room)
+        with self.lock:
+            self._connections.pop(room, None)
 
     def pages_released(self, room: int, life: int) -> bool:
         """Whether no prefill rank can write into the room's pages any more."""
@@ -247,6 +273,7 @@ class DecodeSide:
             for key in [key for key in self._lines if key[0] == prefill]:
                 for line in self._lines.pop(key):
                     self.core.outbox.forget(line.endpoint)
+        self.core.on_prefill_lost(prefill)
         self.apply(lambda now: self.rooms.prefill_down(prefill, reason, now))
 
     # -------------------------------------------------------------------- end

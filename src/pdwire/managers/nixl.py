@@ -12,7 +12,6 @@ from pdwire.errors import UnknownLayoutError, WireError
 from pdwire.frames import I32Array
 from pdwire.managers.arrivals import Arrivals
 from pdwire.managers.common import CommonKVManager, Notifications
-from pdwire.managers.decode_side import Line
 from pdwire.managers.peers import Peer, from_nixl
 from pdwire.managers.planner import Chunk
 from pdwire.managers.receiver import CommonKVReceiver
@@ -135,9 +134,23 @@ class NixlKVManager(StagingManagerMixin, CommonKVManager):
             aux=_text("NOTIF_AUX", aux, peer.release),
         )
 
-    def on_room_connected(self, room: int, lines: Sequence[Line], expected: int) -> None:
+    def staged_notification(self, chunk: Chunk, peer: Peer) -> bytes | None:
+        """Up to 0.5.22 a staged chunk is announced by its transfer."""
+        text = NotifStg(
+            room=chunk.room,
+            chunk_id=chunk.index,
+            is_last=chunk.is_last,
+            pp_rank=self.source_rank,
+            chunk_idx=chunk.index,
+            page_start=chunk.start,
+            num_pages=len(chunk.pages),
+            agent_name=peer.id,
+        )
+        return _text("NOTIF_STG", text, peer.release)
+
+    def on_room_connected(self, room: int, expected: int) -> None:
         """Count what comes for the room, where the release notifies."""
-        super().on_room_connected(room, lines, expected)
+        super().on_room_connected(room, expected)
         if self._codecs:
             with self._arrivals_lock:
                 self._arrivals.expect(room, expected, wants_state=False)

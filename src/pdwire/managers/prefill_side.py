@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any, Final
 from pdwire.codec import Codec, Message
 from pdwire.engines import EngineError, EngineTimeout, wait
 from pdwire.errors import AmbiguousMessageError, WireError
-from pdwire.frames import Frames, I32Array
+from pdwire.frames import Frames
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError, Planner
-from pdwire.managers.staging_mixin import Later
 from pdwire.plan import Blocks
 from pdwire.rooms import Effect, KVPoll, PrefillRooms, Write
 from pdwire.wire import recognise
@@ -31,7 +30,7 @@ from pdwire.wire.common import AbortNotification, Bootstrap
 if TYPE_CHECKING:
     from pdwire.managers.common import CommonKVManager
 
-__all__ = ["PrefillSide", "Task"]
+__all__ = ["Later", "PrefillSide", "Task", "write_to"]
 
 _LOG: Final = logging.getLogger("pdwire.managers")
 _INBOUND: Final = "decode -> prefill"
@@ -46,6 +45,10 @@ class Task:
     chunk: Chunk
     info: Any
     prefix_len: int
+
+
+class Later(Exception):
+    """A chunk's staging is not there yet: put the chunk back and try again."""
 
 
 class PrefillSide:
@@ -136,6 +139,7 @@ class PrefillSide:
     def tick(self) -> None:
         """Let deadlines pass."""
         self._apply(self.rooms.tick)
+        self.core.tick_staging()
 
     def _apply(self, change: Callable[[float], list[Effect]]) -> None:
         with self.lock:
@@ -184,14 +188,24 @@ class PrefillSide:
         tasks: list[Task] = []
         with self.lock:
             prefix_len = self.rooms.prefix_len(chunk.room)
-            for peer, info in self.rooms.infos(chunk.room).items():
-                ticket = None if info.is_dummy else self.rooms.begin_write(chunk.room, peer, now)
+            wanted = [
+                (part, peer, info)
+                for peer, info in self.rooms.infos(chunk.room).items()
+                if not info.is_dummy
+                for part in self._parts(chunk, peer, info)
+            ]
+            for part, peer, info in wanted:
+                ticket = self.rooms.begin_write(chunk.room, peer, now)
                 if ticket is not None:
-                    tasks.append(Task(ticket=ticket, chunk=chunk, info=info, prefix_len=prefix_len))
+                    tasks.append(Task(ticket=ticket, chunk=part, info=info, prefix_len=prefix_len))
             effects = self.rooms.finish(chunk.room, now) if chunk.is_last else []
         for task in tasks:
             self._queue(task).put(task)
         self.core.run(effects)
+
+    def _parts(self, chunk: Chunk, peer: str, info: Any) -> list[Chunk]:  # noqa: ANN401  # any backend's metadata
+        known = self.peers.get(peer)
+        return [chunk] if known is None else self.core.split(chunk, known, info)
 
     def _queue(self, task: Task) -> SimpleQueue[Task | None]:
         return self._queues[hash(task.ticket.peer) % len(self._queues)]
@@ -303,8 +317,3 @@ def write_to(core: CommonKVManager, peer: Peer, blocks: Blocks, notify: bytes | 
         notify=notify,
     )
     wait(transfer, core.config.limits.write_s)
-
-
-def as_i32(parts: Sequence[I32Array] | None) -> tuple[I32Array, ...]:
-    """State indices as a tuple; ``None`` is none."""
-    return tuple(parts or ())

@@ -45,15 +45,14 @@ class CommonKVReceiver(BaseKVReceiver):
         A server that cannot be asked fails the room; nothing is raised.
         """
         try:
-            mapping, self._lines = self._side.connect(
-                self.bootstrap_room, self.bootstrap_addr, prefill_dp_rank
-            )
+            found = self._side.connect(self.bootstrap_room, self.bootstrap_addr, prefill_dp_rank)
         except (BootstrapError, SendError) as error:
             self._side.abort(self.bootstrap_room, str(error))
             return
-        self._required = mapping.required_dst_info_num
+        self._lines = found.lines
+        self._required = found.mapping.required_dst_info_num
         self._mgr.on_room_connected(
-            self.bootstrap_room, self._lines, mapping.required_prefill_response_num
+            self.bootstrap_room, found.mapping.required_prefill_response_num
         )
 
     def send_metadata(
@@ -110,7 +109,9 @@ class CommonKVReceiver(BaseKVReceiver):
 
     def pages_released(self) -> bool:
         """Whether no prefill rank can still write into the room's pages."""
-        return self._side.pages_released(self.bootstrap_room, self._life)
+        return self._side.pages_released(
+            self.bootstrap_room, self._life
+        ) and not self._mgr.pages_busy(self.bootstrap_room)
 
     def abort(self, reason: str = "aborted by the decode side") -> None:
         """Give the room up; every prefill rank is told."""

@@ -50,6 +50,7 @@ class CommonKVSender(BaseKVSender):
         """Say how many pages will be sent in all, behind decode's prefix, and the aux row."""
         self._pages = num_kv_indices
         self._aux_index = aux_index
+        self._mgr.ask_ahead(self.bootstrap_room)
 
     @property
     def decode_prefix_len(self) -> int:

@@ -1,22 +1,517 @@
-"""The single home of staging messages: mixed into Mooncake and NIXL, absent from Mori."""
+"""The single home of staging messages: mixed into Mooncake and NIXL, absent from Mori.
+
+The decisions are in :mod:`pdwire.staging`; here they meet memory, engine and sockets. The
+decode side owns one ring, registered with the engine; each transfer thread of the prefill
+side owns a buffer to gather into. Messages and effects run on the manager's loop, gathers on
+the transfer threads, scatters on the loop, always outside the staging lock.
+"""
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pdwire.codec import Message
+from pdwire.engines import Region
+from pdwire.frames import I32Array
+from pdwire.managers.chunks import ChunkSaver
+from pdwire.managers.config import DisaggregationMode
+from pdwire.managers.decode_side import Connection
+from pdwire.managers.peers import Peer
+from pdwire.managers.planner import Chunk, PlanError
+from pdwire.managers.prefill_side import Later, Task, write_to
+from pdwire.plan import Blocks, pp_regions
+from pdwire.rooms import KVPoll
+from pdwire.staging import (
+    ChunkGrid,
+    DecodeStaging,
+    Drop,
+    Effect,
+    Oversized,
+    PrefillRank,
+    PrefillStaging,
+    Scatter,
+    SendStagingReq,
+    SendStagingRsp,
+    SendWatermark,
+    StagingFailed,
+    StagingLayout,
+    Waiting,
+    grid_pages,
+    head_bytes,
+)
+from pdwire.wire.common import ChunkReady, StagingReq, StagingRsp, Watermark
 from pdwire.wire.nixl import NotifStg
+from pdwire.wire.table import ORDER
 
-__all__ = ["Later", "StagingManagerMixin"]
+if TYPE_CHECKING:
+    from pdwire.managers.common import CommonKVManager
+
+    _Base = CommonKVManager
+else:
+    _Base = object
+
+__all__ = ["StagingManagerMixin"]
+
+_WAIT_S: Final = 0.001
+_NAMES: Final = {
+    StagingReq: "STAGING_REQ",
+    StagingRsp: "STAGING_RSP",
+    Watermark: "WATERMARK",
+    ChunkReady: "CHUNK_READY",
+}
 
 
-class Later(Exception):
-    """A chunk's staging is not there yet: put the chunk back and try again."""
+class StagingManagerMixin(_Base):
+    """Staging of a manager; off where ``config.staging_bytes`` is 0 or the pool is MLA."""
 
+    def set_up_staging(self) -> None:
+        """Make and register this side's staging memory."""
+        super().set_up_staging()
+        self._staging_lock = threading.RLock()
+        self._staging_news = threading.Condition(self._staging_lock)
+        self._staging_memory: list[Any] = []
+        self._prefill_staging: PrefillStaging | None = None
+        self._decode_staging: DecodeStaging | None = None
+        self._noisy: set[int] = set()
+        self._buffers: list[Any] = []
+        self._local = threading.local()
+        if not self.config.staging_bytes or self.config.is_mla:
+            return
+        if self.mode is DisaggregationMode.PREFILL:
+            self._buffers = [self._staging_buffer() for _ in range(self.config.transfer_threads)]
+            self._prefill_staging = PrefillStaging()
+            self._saver = ChunkSaver()
+        else:
+            self._ring = self._staging_buffer()
+            self._decode_staging = DecodeStaging(self.config.staging_bytes, self.engine.session_id)
+        self.counters.gauge("staging", self._staging_counts)
 
-class StagingManagerMixin:
-    """Staging of a manager; see :mod:`pdwire.staging` for the decisions."""
+    def _staging_buffer(self) -> Any:  # noqa: ANN401  # a torch tensor
+        import torch  # noqa: PLC0415  # an extra, needed only with staging
 
-    def on_staged_notification(self, text: NotifStg) -> None:
-        """A staged chunk was announced by a notification (NIXL up to 0.5.22)."""
+        device = f"cuda:{self.args.gpu_id}" if self.args.mem_kind == "VRAM" else "cpu"
+        made = torch.empty(self.config.staging_bytes, dtype=torch.uint8, device=device)
+        self._staging_memory.append(made)
+        region = Region(
+            address=made.data_ptr(),
+            length=made.numel(),
+            kind=self.args.mem_kind,
+            device=self.args.gpu_id,
+        )
+        self.engine.register([region])
+        return made
+
+    def _staging_counts(self) -> dict[str, int]:
+        with self._staging_lock:
+            side = self._prefill_staging or self._decode_staging
+            return side.counts() if side is not None else {}
 
     def staging_region(self) -> tuple[int, int]:
         """Base and size of this rank's staging ring; zeros where staging is off."""
-        return 0, 0
+        if self._decode_staging is None:
+            return 0, 0
+        return self._ring.data_ptr(), self._ring.numel()
+
+    # --------------------------------------------------------------- messages
+
+    def on_staging_message(self, message: Message) -> bool:
+        """Handle a staging message; ``False`` when it is another one."""
+        if type(message) not in _NAMES:
+            return False
+        now = time.monotonic()
+        with self._staging_lock:
+            effects = self._decide(message, now)
+            self._staging_news.notify_all()
+        if effects is None:
+            self.counters.add("dropped", "staging-off")
+            return True
+        self._run_staging(effects)
+        if isinstance(message, ChunkReady):
+            self._settle(message.room)
+        return True
+
+    def _decide(self, message: Message, now: float) -> list[Effect] | None:
+        """What a message changes; ``None`` where this side does not speak it."""
+        if self._prefill_staging is not None:
+            if isinstance(message, StagingRsp):
+                return self._prefill_staging.on_staging_rsp(message, now)
+            if isinstance(message, Watermark):
+                return self._prefill_staging.on_watermark(message, now)
+        if self._decode_staging is not None:
+            if isinstance(message, StagingReq):
+                return self._decode_staging.on_staging_req(message, now)
+            if isinstance(message, ChunkReady):
+                return self._decode_staging.on_chunk_ready(message, now)
+        return None
+
+    def _run_staging(self, effects: Sequence[Effect]) -> None:
+        """Do what the staging core asks for; scatters may ask for more."""
+        pending = list(effects)
+        while pending:
+            effect = pending.pop(0)
+            match effect:
+                case SendStagingReq() | SendStagingRsp() | SendWatermark():
+                    name = _NAMES[type(effect.message)]
+                    self.say(effect.endpoint, name, effect.message, self._spoken_at(effect))
+                case Scatter():
+                    pending += self._scatter(effect)
+                case StagingFailed():
+                    self._fail_room(effect.room, effect.reason)
+                case Drop():
+                    self.counters.add("dropped", effect.kind)
+
+    def _spoken_at(self, effect: SendStagingReq | SendStagingRsp | SendWatermark) -> str:
+        if isinstance(effect, SendStagingReq) and self.prefill is not None:
+            peer = self.prefill.peers.get(effect.peer)
+            return peer.release if peer is not None else self.config.release
+        return self.config.release
+
+    def _fail_room(self, room: int, reason: str) -> None:
+        if self.prefill is not None:
+            self.prefill.fail(room, reason)
+        else:
+            self.decode_side().abort(room, reason)
+
+    # ------------------------------------------------------------ prefill side
+
+    def _staged(self, peer: Peer) -> bool:
+        return (
+            self._prefill_staging is not None
+            and peer.has_staging
+            and self.prefill_side().planner.needs_head_slices(peer)
+        )
+
+    def _layout_for(self, peer: Peer) -> StagingLayout:
+        args, tp = self.args, self.config.parallel.attn_tp_size
+        size = head_bytes(
+            args.kv_item_lens[0],
+            page_size=args.page_size,
+            tp=tp,
+            total_kv_heads=args.total_kv_head_num,
+        )
+        return StagingLayout(
+            prefill_tp=tp,
+            decode_tp=peer.tp_size,
+            decode_rank=peer.tp_rank % peer.tp_size,
+            total_kv_heads=args.total_kv_head_num,
+            page_size=args.page_size,
+            head_bytes=size,
+            layers=len(peer.kv_ptrs) // 2,
+        )
+
+    def _grid(self, info: Any) -> ChunkGrid:  # noqa: ANN401  # any backend's metadata
+        pages = grid_pages(self.config.chunked_prefill_size, self.args.page_size)
+        return ChunkGrid(len(info.dst_kv_indices), pages)
+
+    def ask_ahead(self, room: int) -> None:
+        """Ask every staged decode rank of a room for the places of all of its chunks."""
+        if self._prefill_staging is None:
+            return
+        side = self.prefill_side()
+        with side.lock:
+            wanted = [
+                (side.peers[peer], info)
+                for peer, info in side.rooms.infos(room).items()
+                if not info.is_dummy and peer in side.peers
+            ]
+        for peer, info in wanted:
+            if self._staged(peer):
+                self._ask(room, peer, info)
+
+    def _ask(self, room: int, peer: Peer, info: Any) -> None:  # noqa: ANN401
+        if self._prefill_staging is None:
+            return
+        try:
+            layout = self._layout_for(peer)
+        except ValueError:
+            return  # not whole heads: the direct path says so, with the numbers
+        with self._staging_lock:
+            effects = self._prefill_staging.want(
+                room,
+                peer.id,
+                (info.endpoint, info.dst_port),
+                grid=self._grid(info),
+                layout=layout,
+                ring_size=peer.staging_size,
+                now=time.monotonic(),
+                buffer_size=self.config.staging_bytes,
+                pp_rank=self._asks_with_stage(peer),
+            )
+        self._run_staging(effects)
+
+    def _asks_with_stage(self, peer: Peer) -> int | None:
+        """Mooncake says its pipeline rank to releases from 0.5.18 on; NIXL never does."""
+        if self.wire_backend == "nixl" or ORDER.index(peer.release) < ORDER.index("0.5.18"):
+            return None
+        return self.config.parallel.pp_rank
+
+    def split(self, chunk: Chunk, peer: Peer, info: Any) -> list[Chunk]:  # noqa: ANN401
+        """Chunks of a staged peer are those of its grid: saved up until one is whole."""
+        if not self._staged(peer):
+            return super().split(chunk, peer, info)
+        self._ask(chunk.room, peer, info)
+        with self._staging_lock:
+            return self._saver.add(peer.id, chunk, self._grid(info))
+
+    def stage(self, task: Task, peer: Peer) -> bool:
+        """Write a chunk's KV through staging; ``False``: write it directly.
+
+        Raises:
+            Later: its place is not there yet, or may not be written yet.
+        """
+        staging = self._prefill_staging
+        chunk = task.chunk
+        if staging is None or not len(chunk.pages) or not self._staged(peer):
+            return False
+        with self._staging_news:
+            state = staging.state(chunk.room, chunk.index, peer.id)
+            if isinstance(state, Waiting):
+                self._staging_news.wait(_WAIT_S)
+                state = staging.state(chunk.room, chunk.index, peer.id)
+        if isinstance(state, Waiting):
+            raise Later
+        if isinstance(state, Oversized):
+            self.counters.add("staging_chunks", "oversized")
+            return False
+        self._write_staged(task, peer, state.place.offset)
+        self.counters.add("staging_chunks", "staged")
+        return True
+
+    def _write_staged(self, task: Task, peer: Peer, offset: int) -> None:
+        """Gather a chunk's head slices, write them in one transfer, say that they are there."""
+        from pdwire.staging import copy  # noqa: PLC0415  # torch: an extra
+
+        chunk, layout, args = task.chunk, self._layout_for(peer), self.args
+        buffer = self._own_buffer()
+        token = args.kv_item_lens[0] // args.page_size
+        regions = copy.kv_regions(
+            args.kv_data_ptrs, args.kv_data_lens, token_bytes=token, device=str(buffer.device)
+        )
+        try:
+            copy.gather(regions, chunk.pages.astype("int64"), buffer, layout)
+        except ValueError as error:
+            raise PlanError(f"staging of chunk {chunk.index}: {error}") from error
+        writes = layout.writes(
+            self.config.parallel.attn_tp_rank, len(chunk.pages), self._slots(peer)
+        )
+        base = peer.staging_base + offset
+        blocks = Blocks.of(
+            [buffer.data_ptr() + src for src, _, _ in writes],
+            [base + dst for _, dst, _ in writes],
+            [size for _, _, size in writes],
+        ).merged()
+        self.counters.add("bytes", "staged", blocks.total)
+        write_to(self, peer, blocks, self.staged_notification(chunk, peer))
+        self._say_ready(chunk, task.info, peer)
+
+    def _slots(self, peer: Peer) -> list[tuple[int, int]] | None:
+        """Which slot goes where; ``None`` where this rank holds every layer."""
+        if self.config.parallel.pp_size == 1:
+            return None
+        pairs = pp_regions(
+            len(self.args.kv_data_ptrs),
+            len(peer.kv_ptrs),
+            mla=False,
+            start_layer=self.args.prefill_start_layer,
+            src_layer_ids=self.args.kv_layer_ids,
+            dst_layer_ids=peer.kv_layer_ids,
+            pipelined=True,
+        )
+        return list(zip(pairs.src, pairs.dst, strict=True))
+
+    def _own_buffer(self) -> Any:  # noqa: ANN401  # a torch tensor
+        buffer = getattr(self._local, "buffer", None)
+        if buffer is None:
+            with self._staging_lock:
+                buffer = self._local.buffer = self._buffers.pop()
+        return buffer
+
+    def staged_notification(self, chunk: Chunk, peer: Peer) -> bytes | None:  # noqa: ARG002
+        """The text that announces a staged chunk, where the release wants one."""
+        return None
+
+    def _say_ready(self, chunk: Chunk, info: Any, peer: Peer) -> None:  # noqa: ANN401
+        ready = ChunkReady(
+            room=chunk.room,
+            chunk_idx=chunk.index,
+            page_start=chunk.start,
+            num_pages=len(chunk.pages),
+            writer_id=peer.id,
+            prefill_rank=self.config.parallel.unique_rank,
+        )
+        self.say((info.endpoint, info.dst_port), "CHUNK_READY", ready, peer.release)
+
+    def on_peer(self, peer: Peer) -> None:
+        """A peer has registered: its ring begins anew."""
+        super().on_peer(peer)
+        if self._prefill_staging is not None:
+            with self._staging_lock:
+                self._prefill_staging.forget(peer.id)
+
+    # ------------------------------------------------------------- decode side
+
+    def on_metadata(
+        self, room: int, kv_indices: I32Array, state_indices: Sequence[I32Array]
+    ) -> None:
+        """Begin to stage a room whose prefill side holds other heads."""
+        super().on_metadata(room, kv_indices, state_indices)
+        staging = self._decode_staging
+        link = self.decode_side().connection(room)
+        if staging is None or link is None or not len(kv_indices):
+            return
+        tp = self.config.parallel.attn_tp_size
+        if link.sizes.attn_tp_size == tp:
+            return
+        layout = self._own_layout(link)
+        with self._staging_lock:
+            effects = staging.open_room(
+                room,
+                prefill=link.prefill,
+                ranks=[PrefillRank(line.endpoint, line.pp_rank) for line in link.lines],
+                layout=layout,
+                pages=kv_indices.astype("int64"),
+                writers=layout.writers * link.sizes.pp_size,
+                now=time.monotonic(),
+                last_by_status=self._last_by_status(),
+            )
+        self._run_staging(effects)
+
+    def _last_by_status(self) -> bool:
+        """Mooncake before 0.5.18 does not announce a room's last chunk but by its status."""
+        old = ORDER.index(self.config.release) < ORDER.index("0.5.18")
+        return self.wire_backend != "nixl" and old
+
+    def _own_layout(self, link: Connection) -> StagingLayout:
+        args, parallel = self.args, self.config.parallel
+        return StagingLayout(
+            prefill_tp=link.sizes.attn_tp_size,
+            decode_tp=parallel.attn_tp_size,
+            decode_rank=parallel.attn_tp_rank,
+            total_kv_heads=args.total_kv_head_num,
+            page_size=args.page_size,
+            head_bytes=head_bytes(
+                args.kv_item_lens[0],
+                page_size=args.page_size,
+                tp=parallel.attn_tp_size,
+                total_kv_heads=args.total_kv_head_num,
+            ),
+            layers=len(args.kv_data_ptrs) // 2,
+        )
+
+    def _scatter(self, effect: Scatter) -> list[Effect]:
+        """Copy a chunk out of the ring into KV pages; its place is free afterwards."""
+        from pdwire.staging import copy  # noqa: PLC0415  # torch: an extra
+
+        args = self.args
+        link = self.decode_side().connection(effect.room)
+        staging = self._decode_staging
+        try:
+            if link is not None:
+                token = args.kv_item_lens[0] // args.page_size
+                regions = copy.kv_regions(
+                    args.kv_data_ptrs,
+                    args.kv_data_lens,
+                    token_bytes=token,
+                    device=str(self._ring.device),
+                )
+                place = self._ring[effect.offset : effect.offset + effect.size]
+                copy.scatter(place, regions, effect.pages, self._own_layout(link))
+        except ValueError as error:
+            self._fail_room(effect.room, f"scatter of chunk {effect.chunk_idx}: {error}")
+        finally:
+            with self._staging_lock:
+                done = staging.scattered(effect, time.monotonic()) if staging is not None else []
+        return done
+
+    def _settle(self, room: int) -> None:
+        """Withhold Success exactly while chunks of the room are not scattered."""
+        staging, side = self._decode_staging, self.decode
+        if staging is None or side is None:
+            return
+        with self._staging_lock:
+            complete = staging.complete(room)
+        if complete:
+            side.apply(lambda now: side.rooms.release_success(room, now))
+        else:
+            with side.lock:
+                side.rooms.hold_success(room)
+
+    def before_status(self, room: int, prefill_rank: int, status: int) -> None:
+        """A prefill rank says how a room stands: the last chunk may be told by that alone."""
+        staging = self._decode_staging
+        if staging is None:
+            return
+        if status == KVPoll.Success:
+            with self._staging_lock:
+                effects = staging.on_writer_done(room, prefill_rank, time.monotonic())
+            self._run_staging(effects)
+        with self._staging_lock:
+            known = not staging.complete(room)
+        if known:
+            self._settle(room)
+
+    def on_staged_notification(self, text: NotifStg) -> None:
+        """A staged chunk was announced by a notification (NIXL up to 0.5.22)."""
+        staging = self._decode_staging
+        if staging is None:
+            self.counters.add("dropped", "staging-off")
+            return
+        with self._staging_lock:
+            effects = staging.on_chunk_written(
+                text.room,
+                text.chunk_idx,
+                text.page_start,
+                text.num_pages,
+                writer=text.pp_rank,
+                now=time.monotonic(),
+            )
+        self._run_staging(effects)
+        self._settle(text.room)
+
+    def on_prefill_lost(self, prefill: str) -> None:
+        """A prefill side is gone: it is told of watermarks no more."""
+        super().on_prefill_lost(prefill)
+        if self._decode_staging is not None:
+            with self._staging_lock:
+                self._decode_staging.forget_prefill(prefill)
+
+    def pages_busy(self, room: int) -> bool:
+        """Whether a scatter still writes into the room's pages."""
+        with self._staging_lock:
+            return self._decode_staging is not None and self._decode_staging.busy(room)
+
+    # -------------------------------------------------------------------- both
+
+    def on_room_closed(self, room: int) -> None:
+        """A room is over: free what it holds as soon as nobody can write for it any more."""
+        super().on_room_closed(room)
+        with self._staging_lock:
+            if self._prefill_staging is not None:
+                self._prefill_staging.close_room(room)
+                self._saver.forget(room)
+                return
+            if self._decode_staging is None:
+                return
+            quiet = self.decode_side().quiet(room)
+            if not quiet:
+                self._noisy.add(room)
+            effects = self._decode_staging.close_room(room, time.monotonic(), quiet=quiet)
+        self._run_staging(effects)
+
+    def tick_staging(self) -> None:
+        """Let staging deadlines pass, and free what closed rooms held."""
+        super().tick_staging()
+        now = time.monotonic()
+        effects: list[Effect] = []
+        with self._staging_lock:
+            if self._prefill_staging is not None:
+                effects += self._prefill_staging.tick(now)
+            if self._decode_staging is not None:
+                effects += self._decode_staging.tick(now)
+                for room in [r for r in self._noisy if self.decode_side().quiet(r)]:
+                    self._noisy.discard(room)
+                    effects += self._decode_staging.writers_quiet(room, now)
+        self._run_staging(effects)
