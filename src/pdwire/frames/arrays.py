@@ -182,6 +182,8 @@ def put_array(value: Any, dtype: np.dtype[Any], at: Place) -> bytes:
 
 def put_lists(value: Any, dtype: np.dtype[Any], at: Place) -> bytes:
     """Count, byte lengths, bodies; no bytes for no components."""
+    if value.__class__ is tuple and not value:
+        return b""
     bodies = [put_array(part, dtype, at) for part in components(value, at)]
     if not bodies:
         return b""

@@ -109,7 +109,8 @@ def means(value: Any, lack: int | str | bytes) -> bool:
     A float that happens to be equal is not, and neither is an array of one.
     """
     if value.__class__ is lack.__class__:
-        return bool(value == lack)
+        same: bool = value == lack
+        return same
     return isinstance(value, Integral) and value == lack
 
 

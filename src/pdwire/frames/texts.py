@@ -177,20 +177,32 @@ def _written(
 
 def put_host(value: Any, at: Place) -> bytes:
     """The bytes of a host."""
-    raw = _HOST_BYTES.get(value) if value.__class__ is str and not at.allowed else None
-    return raw or _written(value, at, _valid_host, _HOST_BYTES)
+    try:
+        if not at.allowed:
+            return _HOST_BYTES[value]
+    except (KeyError, TypeError):
+        pass  # new, or no text
+    return _written(value, at, _valid_host, _HOST_BYTES)
 
 
 def put_hostport(value: Any, at: Place) -> bytes:
     """The bytes of ``host:port``."""
-    raw = _HOSTPORT_BYTES.get(value) if value.__class__ is str and not at.allowed else None
-    return raw or _written(value, at, _valid_hostport, _HOSTPORT_BYTES)
+    try:
+        if not at.allowed:
+            return _HOSTPORT_BYTES[value]
+    except (KeyError, TypeError):
+        pass  # new, or no text
+    return _written(value, at, _valid_hostport, _HOSTPORT_BYTES)
 
 
 def put_text(value: Any, at: Place) -> bytes:
     """The bytes of a word."""
-    raw = _WORD_BYTES.get(value) if value.__class__ is str and not at.allowed else None
-    return raw or _written(value, at, _valid_word, _WORD_BYTES)
+    try:
+        if not at.allowed:
+            return _WORD_BYTES[value]
+    except (KeyError, TypeError):
+        pass  # new, or no text
+    return _written(value, at, _valid_word, _WORD_BYTES)
 
 
 def put_utf8(value: Any, at: Place) -> bytes:
