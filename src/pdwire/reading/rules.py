@@ -25,12 +25,13 @@ class Broken:
 
 
 def repeated(repeat: Repeat, values: Values) -> Value:
-    """One value per element of ``repeat.like``; ``KeyError`` while that is not known."""
+    """One value per element of ``repeat.like``, which in a list of lists is a component.
+
+    ``KeyError`` while that is not known.
+    """
     like = values[repeat.like]
     word = repeat.word if repeat.from_field is None else values[repeat.from_field]
-    if not isinstance(like, list):
-        return []
-    return [[word] * len(each) if isinstance(each, list) else word for each in like]
+    return [word] * len(like) if isinstance(like, list) else []
 
 
 def is_empty(value: Value) -> bool:

@@ -92,4 +92,4 @@ def test_all_conditions_must_hold_and_be_known() -> None:
 
 def test_repeats() -> None:
     assert repeated(Repeat(like="a", word="VRAM"), {"a": [1, 2]}) == ["VRAM", "VRAM"]
-    assert repeated(Repeat(like="a", from_field="b"), {"a": [[1, 2], []], "b": 9}) == [[9, 9], []]
+    assert repeated(Repeat(like="a", from_field="b"), {"a": [[1, 2], []], "b": 9}) == [9, 9]
