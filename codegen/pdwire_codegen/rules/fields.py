@@ -68,9 +68,14 @@ def _ranges(
         for frame in layout.frames:
             if frame.min is None and frame.max is None:
                 continue
-            field_type = fields[frame.field].type if frame.field in fields else None
+            field = fields.get(frame.field or "")
             owner = f"frame {frame.key} of {layout.id}"
-            yield owner, frame.type or field_type, frame.min, frame.max, frame.path
+            if field is None:
+                yield owner, frame.type, frame.min, frame.max, frame.path
+                continue
+            low = field.min if frame.min is None else frame.min
+            high = field.max if frame.max is None else frame.max
+            yield owner, frame.type or field.type, low, high, frame.path
 
 
 def range_type(message: DraftMessage) -> Iterator[Finding]:

@@ -150,6 +150,9 @@ def derived_field(message: DraftMessage) -> Iterator[Finding]:
                 text = f"{name} is derived from {source!r}, which is no other field, or derived too"
                 hint = did_you_mean(source, set(fields) - derived)
                 yield at(message.document, (*path, source), text, hint)
+            elif fields[source].ignorable:
+                text = f"{name} is derived from {source}, which may be dropped"
+                yield at(message.document, (*path, source), text, "a rule looks at what was sent")
 
 
 def derived_condition(message: DraftMessage) -> Iterator[Finding]:

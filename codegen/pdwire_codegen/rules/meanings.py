@@ -124,6 +124,8 @@ def _wrong_repeat(message: DraftMessage, item: _Written, meaning: Repeat) -> tup
 
 def _unsteady(message: DraftMessage, field: DraftField) -> tuple[str, str] | None:
     """A repetition counts on fields that always have a value of their own."""
+    if field.ignorable:
+        return f"{field.name} may be dropped, and a repetition counts on it", "drop ignorable"
     if may_be_none(message, field):
         return f"{field.name} may be none, and a repetition counts on it", "give it a value"
     if any(isinstance(raw, dict) for raw in raw_meanings(message, field)):
