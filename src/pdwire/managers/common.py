@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -106,6 +107,7 @@ class CommonKVManager(BaseKVManager):
             self.config.host,
             side.handle,
             tick=side.tick,
+            on_dead=side.shut,
             counters=self.counters,
         )
         self.loop.start()
@@ -396,10 +398,19 @@ class CommonKVManager(BaseKVManager):
         }
 
     def close(self) -> None:
-        """Stop every thread and join it, close every socket, give the memory back."""
-        self.loop.stop()
-        self._side().stop()
-        self.outbox.close()
-        if self._owns_bootstrap and self.bootstrap is not None:
-            self.bootstrap.close()
-        self.engine.close()
+        """Stop every thread and join it, close every socket, give the memory back.
+
+        Rooms that are not done fail, and the other side is told.
+
+        Raises:
+            RuntimeError: a thread did not end in time; everything else is closed all the same.
+        """
+        side = self._side()
+        with ExitStack() as steps:  # last first, and each of them whatever another does
+            steps.callback(self.engine.close)
+            if self._owns_bootstrap and self.bootstrap is not None:
+                steps.callback(self.bootstrap.close)
+            steps.callback(self.outbox.close)
+            steps.callback(side.stop)
+            steps.callback(self.loop.stop)
+            side.shut("the manager was closed")

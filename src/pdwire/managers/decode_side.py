@@ -19,7 +19,7 @@ from pdwire.bootstrap.mapping import RankMapping, Sizes, map_ranks
 from pdwire.errors import WireError
 from pdwire.managers.memory import OutOfBounds
 from pdwire.managers.sockets import Endpoint, SendError
-from pdwire.rooms import DecodeRooms, Effect, KVPoll
+from pdwire.rooms import DecodeRooms, Effect, KVPoll, RoomError
 from pdwire.wire import recognise
 from pdwire.wire.common import AbortAck, AuxData
 
@@ -62,6 +62,7 @@ class DecodeSide:
         self._connections: dict[int, Connection] = {}
         self._lines: dict[tuple[str, int], tuple[Line, ...]] = {}
         self._prefills: dict[str, int] = {}
+        self._shut: str | None = None
         self._stop = threading.Event()
         self._heart = threading.Thread(
             target=self._beat, name=f"pdwire-{core.backend}-heartbeat", daemon=True
@@ -116,8 +117,14 @@ class DecodeSide:
     # ------------------------------------------------------------------ rooms
 
     def open(self, room: int, prefill: str) -> int:
-        """A receiver was made; gives the number of this life of the room."""
+        """A receiver was made; gives the number of this life of the room.
+
+        Raises:
+            RoomError: the room is open already, or nothing can begin any more.
+        """
         with self.lock:
+            if self._shut is not None:
+                raise RoomError(f"room {room} cannot be opened: {self._shut}")
             return self.rooms.open(room, prefill, time.monotonic())
 
     def status(self, room: int) -> KVPoll | None:
@@ -282,6 +289,12 @@ class DecodeSide:
         """Rooms, drops and held pages."""
         with self.lock:
             return self.rooms.counts()
+
+    def shut(self, reason: str) -> None:
+        """Nobody listens any more: no room can go on or begin. Prefill is told."""
+        with self.lock:
+            self._shut = reason
+        self.apply(lambda now: self.rooms.fail_all(reason, now))
 
     def stop(self, deadline_s: float = 10.0) -> None:
         """End the heartbeats."""

@@ -23,7 +23,7 @@ from pdwire.frames import Frames
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError, Planner
 from pdwire.plan import Blocks
-from pdwire.rooms import Effect, KVPoll, PrefillRooms, Write
+from pdwire.rooms import Effect, KVPoll, PrefillRooms, RoomError, Write
 from pdwire.wire import recognise
 from pdwire.wire.common import AbortNotification, Bootstrap
 
@@ -61,6 +61,7 @@ class PrefillSide:
         self.rooms: PrefillRooms[Any] = PrefillRooms(core.config.limits)
         self.peers: dict[str, Peer] = {}
         self._strikes: dict[str, int] = {}
+        self._shut: str | None = None
         self._queues: list[SimpleQueue[Task | None]] = []
         self._threads: list[threading.Thread] = []
         for n in range(core.config.transfer_threads):
@@ -149,8 +150,10 @@ class PrefillSide:
     # ------------------------------------------------------------------ rooms
 
     def open(self, room: int) -> None:
-        """A sender was made."""
+        """A sender was made; ``RoomError`` when it is open already or nothing can begin."""
         with self.lock:
+            if self._shut is not None:
+                raise RoomError(f"room {room} cannot be opened: {self._shut}")
             self.rooms.open(room, time.monotonic())
 
     def close(self, room: int) -> None:
@@ -290,6 +293,12 @@ class PrefillSide:
         """Rooms, peers and drops."""
         with self.lock:
             return self.rooms.counts()
+
+    def shut(self, reason: str) -> None:
+        """Nobody listens any more: no room can go on or begin. Decode is told."""
+        with self.lock:
+            self._shut = reason
+        self._apply(lambda now: self.rooms.fail_all(reason, now))
 
     def stop(self, deadline_s: float = 10.0) -> None:
         """End the transfer threads; writes under way are waited for."""

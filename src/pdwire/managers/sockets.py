@@ -28,6 +28,10 @@ _LOG: Final = logging.getLogger("pdwire.managers")
 _HWM: Final = 10_000
 _SEND_HWM: Final = 1_000
 _REBUILDS: Final = 5
+_BURST: Final = 256
+"""Messages between two ticks at most: a flood must not stop the clock of the rooms."""
+_FLUSH_MS: Final = 200
+"""How long closing waits for what is queued: last words, also to peers that do not listen."""
 
 
 class SendError(Exception):
@@ -54,6 +58,7 @@ class Loop:
         host: address to bind; a free port is taken.
         handler: called with the frames of each message, on the loop's thread.
         tick: called at least every ``poll_s`` seconds, on the loop's thread.
+        on_dead: called with the reason, on the loop's thread, when the loop ends by itself.
         counters: gets ``loop_errors`` by kind.
         poll_s: seconds between ticks when nothing comes.
     """
@@ -65,6 +70,7 @@ class Loop:
         handler: Handler,
         *,
         tick: Callable[[], None],
+        on_dead: Callable[[str], None],
         counters: Counters,
         poll_s: float = 0.05,
     ) -> None:
@@ -73,6 +79,7 @@ class Loop:
         self._host = host
         self._handler = handler
         self._tick = tick
+        self._on_dead = on_dead
         self._counters = counters
         self._poll_s = poll_s
         self._stop = threading.Event()
@@ -124,17 +131,19 @@ class Loop:
                 try:
                     self._turn()
                     failures = 0
-                except zmq.ZMQError as error:
+                except Exception as error:  # noqa: BLE001  # of the socket; handlers are guarded
                     failures += 1
                     if not self._rebuild(error, failures):
                         return
         finally:
             self._socket.close(linger=0)
+            if self.dead is not None:
+                self._guarded(self._on_dead, self.dead)
 
     def _turn(self) -> None:
-        """Wait for messages, handle all that are there, tick."""
+        """Wait for messages, handle those that are there, tick."""
         if self._socket.poll(int(self._poll_s * 1000)):
-            while True:
+            for _ in range(_BURST):
                 try:
                     frames = self._socket.recv_multipart(zmq.NOBLOCK)
                 except zmq.Again:
@@ -152,22 +161,24 @@ class Loop:
             if self._counters.add("loop_errors", kind) == 1:
                 _LOG.exception("%s: %s in a handler; counted from now on", self.name, kind)
 
-    def _rebuild(self, error: zmq.ZMQError, failures: int) -> bool:
+    def _rebuild(self, error: Exception, failures: int) -> bool:
         """Replace a failed socket; ``False`` when the loop has to end."""
-        self._counters.add("loop_errors", f"socket {error.errno}")
         self._socket.close(linger=0)
-        if failures > _REBUILDS or self._stop.is_set():
-            self.dead = f"the socket failed {failures} times: {error}"
+        for attempt in range(_REBUILDS):
+            number = error.errno if isinstance(error, zmq.ZMQError) else type(error).__name__
+            self._counters.add("loop_errors", f"socket {number}")
+            if failures > _REBUILDS or self._stop.wait(0.01 * 2**attempt):
+                break
+            try:
+                self._socket, _ = self._bind(self.port)
+            except zmq.ZMQError as again:  # the port is not free again yet, or never will be
+                error = again
+            else:
+                return True
+        if not self._stop.is_set():
+            self.dead = f"its socket failed and could not be replaced: {error}"
             _LOG.error("%s ends: %s", self.name, self.dead)
-            return False
-        self._stop.wait(0.01 * 2**failures)
-        try:
-            self._socket, _ = self._bind(self.port)
-        except zmq.ZMQError as again:
-            self.dead = f"the socket could not be bound again: {again}"
-            _LOG.error("%s ends: %s", self.name, self.dead)
-            return False
-        return True
+        return False
 
 
 class _Line:
@@ -244,13 +255,13 @@ class Outbox:
             _close(line)
 
     def close(self) -> None:
-        """Close every socket; later sends raise ``SendError``."""
+        """Close every socket once it is flushed, or soon; later sends raise ``SendError``."""
         with self._lock:
             self._closed = True
             lines = list(self._lines.values())
             self._lines.clear()
         for line in lines:
-            _close(line)
+            _close(line, _FLUSH_MS)
         self._context.term()
 
     def _line(self, endpoint: Endpoint) -> _Line:
@@ -276,6 +287,6 @@ class Outbox:
         raise SendError(endpoint, reason)
 
 
-def _close(line: _Line) -> None:
+def _close(line: _Line, linger_ms: int = 0) -> None:
     with line.lock:
-        line.socket.close(linger=0)
+        line.socket.close(linger=linger_ms)

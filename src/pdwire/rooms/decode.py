@@ -275,6 +275,13 @@ class DecodeRooms:
             effects += self._fail(entry, reason, now)
         return effects
 
+    def fail_all(self, reason: str, now: float) -> list[Effect]:
+        """The decode side ends: every room that is not done fails."""
+        effects: list[Effect] = []
+        for entry in list(self._rooms.values()):
+            effects += self._fail(entry, reason, now)
+        return effects
+
     # ------------------------------------------------------------------- time
 
     def tick(self, now: float) -> list[Effect]:

@@ -269,6 +269,15 @@ class PrefillRooms(Generic[InfoT]):
             return self._ledger.drop("fail-room-not-active")
         return self._ledger.fail(entry, reason)
 
+    def fail_all(self, reason: str, now: float) -> list[Effect]:
+        """The prefill side ends: every room that is not done fails, opened or not."""
+        effects: list[Effect] = []
+        for entry in list(self._ledger.rooms.values()):
+            effects += self._ledger.fail(entry, reason)
+        for number in list(self._ledger.parked):
+            effects += self._ledger.doom(number, reason, now)
+        return effects
+
     # ------------------------------------------------------------------- time
 
     def tick(self, now: float) -> list[Effect]:
