@@ -1,0 +1,62 @@
+"""The verb ``pdwire bench``: what it takes and how it answers. Exit 0, 2 for wrong usage.
+
+A slow row is a finding for whoever reads it, not an exit code: time is never a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from pdwire.cli.console import Format, Formatted, choose, console, print_json
+from pdwire.wire import releases
+from pdwire_conformance.bench.measure import Plan
+from pdwire_conformance.bench.report import as_json, show
+from pdwire_conformance.bench.run import measure
+
+__all__ = ["command"]
+
+RELEASES = releases("mooncake")
+_FULL = Plan(turns=101, seconds=0.001)
+_QUICK = Plan(turns=5, seconds=0.0005)
+
+command = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+@command.callback()
+def bench() -> None:
+    """Side-by-side measurements."""
+
+
+@command.command("codec")
+def codec(
+    *,
+    release: Annotated[str, typer.Option(help="The SGLang release to measure against.")] = "0.5.19",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few seconds; too short for conclusions.")
+    ] = False,
+    format_: Formatted = Format.TABLE,
+) -> None:
+    """Encode and decode beside a real SGLang release, construct and msgpack, in turns."""
+    choose("release", release, RELEASES)
+    with _progress() as tell:
+        result = measure(release, _QUICK if quick else _FULL, tell=tell)
+    if format_ is Format.JSON:
+        print_json(as_json(result))
+    else:
+        show(result, console())
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """A spinner on stderr, on a terminal only."""
+    screen = Console(stderr=True)
+    if not screen.is_terminal:
+        yield lambda _: None
+        return
+    with screen.status("Starting …") as status:
+        yield status.update
