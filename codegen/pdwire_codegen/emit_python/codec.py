@@ -16,7 +16,7 @@ from pdwire_codegen.emit_python.encoder import INNER, encoder
 from pdwire_codegen.emit_python.http import http_codec
 from pdwire_codegen.emit_python.invariants import check_function, ending
 from pdwire_codegen.emit_python.names import message_package, speakers
-from pdwire_codegen.emit_python.places import KNOWN, layout_line, place_line
+from pdwire_codegen.emit_python.places import KNOWN, layout_line, number_of, place_line
 from pdwire_codegen.emit_python.texts import text_codec
 from pdwire_codegen.emit_python.types import shape_of
 from pdwire_codegen.emit_python.writing import (
@@ -40,6 +40,8 @@ def emit_codec(message: Message, layout: Layout, spec: Spec) -> str:
     module = Module(f"Codec of {message.name}, layout {layout.id}: {spoken}.", message.source)
     package = message_package(message)
     module.need(f"{package}.message", "COUNTS", "Draft", message.class_name)
+    if number_of(message) is not None:
+        module.need(f"{package}.message", "STRANGERS")
     module.need("pdwire.codec", "seal", "unfit")
     module.need("pdwire.errors", "WireError")
     module.add('__all__ = ["decode", "encode"]', "", *layout_line(message, layout, spoken))

@@ -55,7 +55,7 @@ def read(frame: Frame, message: Message, source: str, place: str) -> list[str]:
         return [f"one_{row.read}({source}, {place})"]
     if row.dtype:
         return [f"{row.read}({source}, {row.dtype}, {place})"]
-    plain = f"{row.read}({source}, {place})"
+    plain = f"{'leading' if _tells(frame, message) else row.read}({source}, {place})"
     if frame.type in _TEXTS_SEEN and not frame.allowed:
         return [f"{_TEXTS_SEEN[frame.type]}.get({source}) or {plain}"]
     if frame.type == "dec" and _is_port(frame):
@@ -73,6 +73,13 @@ def table(frame: Frame, message: Message) -> str:
         return ""
     seldom = message.field_named(frame.field).unit in _SELDOM_SMALL
     return "" if seldom else f"small({frame.min}, {frame.max})"
+
+
+def _tells(frame: Frame, message: Message) -> bool:
+    """Whether the frame tells the message by being a decimal."""
+    rule = message.recognise
+    told = rule is not None and rule.is_ == "decimal" and rule.frame == frame.position
+    return told and frame.type == "dec"
 
 
 def _is_port(frame: Frame) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pdwire_codegen.emit_python.names import speakers
+from pdwire_codegen.emit_python.places import number_of, strangers_of
 from pdwire_codegen.emit_python.types import shape_of, wire_type
 from pdwire_codegen.emit_python.writing import (
     Module,
@@ -70,15 +71,16 @@ def emit_message(message: Message, spec: Spec) -> str:
         module.drop("pdwire.frames")
     module.need("typing", "Final")
     module.add(*spans("__all__ = [", _exports(message), "]"), "")
-    module.add(*_counts(message, spec), "")
+    module.add(*_counts(message, spec), *_strangers(message, spec), "")
     module.add("", *_dataclass(message, annotations), "", "", *_draft(message, annotations))
     return module.render()
 
 
 def _exports(message: Message) -> list[str]:
-    return [
-        literal(name) for name in sorted(("COUNTS", "Draft", message.class_name), key=import_order)
-    ]
+    names = ["COUNTS", "Draft", message.class_name]
+    if number_of(message) is not None:
+        names.append("STRANGERS")
+    return [literal(name) for name in sorted(names, key=import_order)]
 
 
 def _counts(message: Message, spec: Spec) -> list[str]:
@@ -89,6 +91,15 @@ def _counts(message: Message, spec: Spec) -> list[str]:
             found.setdefault(count, []).append(speakers(layout, spec))
     items = [f"{count}: {literal(', '.join(told))}" for count, told in sorted(found.items())]
     return spans("COUNTS: Final[dict[int, str]] = {", items, "}")
+
+
+def _strangers(message: Message, spec: Spec) -> list[str]:
+    """What other messages have where this one has its telling decimal."""
+    if number_of(message) is None:
+        return []
+    found = sorted(strangers_of(message, spec).items())
+    items = [f"{literal(value)}: {literal(whose)}" for value, whose in found]
+    return spans("STRANGERS: Final[dict[bytes, str]] = {", items, "}")
 
 
 def _dataclass(message: Message, annotations: dict[str, str]) -> list[str]:

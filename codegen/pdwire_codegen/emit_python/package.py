@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pdwire_codegen.emit_python.names import layout_module, message_package
-from pdwire_codegen.emit_python.places import lead_of
+from pdwire_codegen.emit_python.places import lead_of, number_of
 from pdwire_codegen.emit_python.writing import Module, import_order, literal, spans
 from pdwire_codegen.model import Backend, Layout, Message, Spec
 from pdwire_codegen.texts import parse_text
@@ -59,7 +59,7 @@ def _codec(message: Message, layout: Layout, backend: str) -> list[str]:
         "transport": literal(message.transport),
         "guard": literal(message.guard.encode()) if message.guard is not None else "None",
         "lead": literal(lead_of(message)),
-        "number": literal(_number(message)),
+        "number": literal(number_of(message)),
         "counts": literal(layout.counts),
         "fields": tuple(held),
         "fingerprint": literal(layout.fingerprint),
@@ -76,14 +76,6 @@ def _codec(message: Message, layout: Layout, backend: str) -> list[str]:
         else:
             lines.append(f"        {name}={value},")
     return [*lines, "    ),"]
-
-
-def _number(message: Message) -> int | None:
-    """Where the decimal stands that tells the message, in the multipart."""
-    rule = message.recognise
-    if rule is None or rule.is_ != "decimal":
-        return None
-    return rule.frame + (message.guard is not None)
 
 
 def _tuple(name: str, items: list[str], close: str) -> list[str]:

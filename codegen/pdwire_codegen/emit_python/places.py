@@ -5,9 +5,19 @@ from __future__ import annotations
 from pdwire import frames as runtime
 from pdwire_codegen.emit_python.types import expected
 from pdwire_codegen.emit_python.writing import call, literal
-from pdwire_codegen.model import Field, Frame, Layout, Message
+from pdwire_codegen.model import Field, Frame, Layout, Message, Spec
 
-__all__ = ["KNOWN", "field_place", "layout_line", "lead_of", "place_line", "place_of", "tag_of"]
+__all__ = [
+    "KNOWN",
+    "field_place",
+    "layout_line",
+    "lead_of",
+    "number_of",
+    "place_line",
+    "place_of",
+    "strangers_of",
+    "tag_of",
+]
 
 KNOWN: frozenset[str] = frozenset(runtime.__all__)
 """Names that generated code may import from ``pdwire.frames``."""
@@ -22,6 +32,9 @@ def layout_line(message: Message, layout: Layout, spoken: str) -> list[str]:
         args.append(literal(message.guard.encode()) if message.guard is not None else "None")
     if tag:
         args.append(literal(tag))
+    number = number_of(message)
+    if number is not None:
+        args += [f"number={number}", "strangers=STRANGERS"]
     return call("_L = Layout", args)
 
 
@@ -37,6 +50,27 @@ def lead_of(message: Message) -> tuple[tuple[int, bytes], ...]:
     """Every constant that a message begins with: guard and tag."""
     guard = ((0, message.guard.encode()),) if message.guard is not None else ()
     return guard + tag_of(message)
+
+
+def number_of(message: Message) -> int | None:
+    """Index in the multipart of the decimal that tells the message, or ``None``."""
+    rule = message.recognise
+    if rule is None or rule.is_ != "decimal":
+        return None
+    return rule.frame + (message.guard is not None)
+
+
+def strangers_of(message: Message, spec: Spec) -> dict[bytes, str]:
+    """Constants of other messages where this one has its telling decimal, and whose they are."""
+    found: dict[bytes, str] = {}
+    for other in spec.messages:
+        if number_of(message) == 0 and other.guard is not None:
+            found[other.guard.encode()] = f"{' or '.join(other.backends)}, by its guard"
+        if other.guard == message.guard:
+            found |= {
+                value: other.name for index, value in tag_of(other) if index == number_of(message)
+            }
+    return found
 
 
 def place_of(field: str) -> str:

@@ -20,7 +20,7 @@ _BACKEND = _LOWER
 _RESERVED = {
     "group": {"table", "spec"},  # modules of the generated package
     "layout id": {"message"},  # the module beside the layouts'
-    "class name": {"Draft", "COUNTS", "CODECS"},  # what that module has besides the class
+    "class name": {"Draft", "COUNTS", "STRANGERS", "CODECS"},  # what else that module has
     "field name": {"from_zmq", "to_zmq"},  # methods of every generated dataclass
 }
 """Names that generated code keeps for itself, by what would be called so."""

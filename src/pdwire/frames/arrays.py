@@ -63,6 +63,11 @@ _ndarray: Final = np.ndarray
 NO_I32: Final[I32Array] = np.frombuffer(b"", I32)
 NO_U32: Final[U32Array] = np.frombuffer(b"", U32)
 NO_U64: Final[U64Array] = np.frombuffer(b"", U64)
+_NOTHING: Final[dict[str, NDArray[Any]]] = {
+    I32.str: NO_I32,
+    U32.str: NO_U32,
+    U64.str: NO_U64,
+}
 
 
 def no_i32() -> I32Array:
@@ -123,8 +128,9 @@ def lists(raw: Any, dtype: np.dtype[Any], at: Place) -> tuple[Any, ...]:
         end = start + size
         if size % width or end > whole:
             refuse(at, raw, f"component {len(parts)} claims {size} bytes")
-        bytes_, offset = (raw, start) if size else (b"", 0)  # numpy finds nothing at the end
-        parts.append(_frombuffer(bytes_, dtype, size // width, offset))
+        # One empty array serves all: a frame may hold nothing but a million empty components.
+        some = _frombuffer(raw, dtype, size // width, start) if size else _NOTHING[dtype.str]
+        parts.append(some)
         start = end
     if start != whole:
         refuse(at, raw, f"{whole - start} bytes left over")

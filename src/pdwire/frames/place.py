@@ -32,12 +32,16 @@ __all__ = [
     "lossy",
     "plain",
     "refuse",
+    "refuse_stranger",
     "size_of",
     "wrong_count",
 ]
 
 Frames: TypeAlias = Sequence[Any]
 """Any sequence of bytes-like objects: ``bytes``, ``memoryview``, ``zmq.Frame``."""
+
+
+_NOBODY: Final[Mapping[bytes, str]] = {}
 
 
 class Layout:
@@ -51,9 +55,22 @@ class Layout:
         others: for counts of the message's other layouts, who sends them.
         guard: the guard frame or ``None``.
         lead: the constants that tell the message, ``(index in the multipart, bytes)``.
+        number: index in the multipart of the decimal that tells the message, or ``None``.
+        strangers: constants that stand there in other messages, and which those are.
     """
 
-    __slots__ = ("counts", "guard", "layout", "lead", "message", "others", "places", "releases")
+    __slots__ = (
+        "counts",
+        "guard",
+        "layout",
+        "lead",
+        "message",
+        "number",
+        "others",
+        "places",
+        "releases",
+        "strangers",
+    )
 
     def __init__(
         self,
@@ -64,8 +81,12 @@ class Layout:
         others: dict[int, str],
         guard: bytes | None = None,
         lead: tuple[tuple[int, bytes], ...] = (),
+        number: int | None = None,
+        strangers: Mapping[bytes, str] = _NOBODY,
     ) -> None:
         self.lead = lead
+        self.number = number
+        self.strangers = strangers
         self.message = message
         self.layout = layout
         self.releases = releases
@@ -155,6 +176,10 @@ def _counted(layout: Layout, frames: Frames) -> WireError:
     for index, value in layout.lead:
         if index >= len(frames) or as_bytes(frames[index], layout) != value:
             return _other_message(layout, frames, index, value)
+    if layout.number is not None and layout.number < len(frames):
+        first = as_bytes(frames[layout.number], layout)
+        if first in layout.strangers:
+            return _stranger(layout, first)
     known = layout.others.get(count, "")
     return FrameCountError(
         " or ".join(map(str, layout.counts)) + " frames",
@@ -195,6 +220,29 @@ def _other_message(layout: Layout, frames: Frames, index: int, value: bytes) -> 
         frame=index - (layout.guard is not None),
         hint="another message",
     )
+
+
+def _stranger(layout: Layout, first: bytes) -> UnknownMessageError:
+    """The error of a constant where this message has a number."""
+    return UnknownMessageError(
+        "a canonical decimal",
+        repr(first),
+        message=layout.message,
+        layout=layout.layout,
+        frame=(layout.number or 0) - (layout.guard is not None),
+        hint=f"another message: {layout.strangers[first]}",
+    )
+
+
+def refuse_stranger(frame: Any, layout: Layout) -> None:
+    """Refuse the frame that tells the message by being a number, if another message has it.
+
+    Raises:
+        UnknownMessageError: the frame is a constant that other messages begin with.
+    """
+    came = as_bytes(frame, layout)
+    if came in layout.strangers:
+        raise _stranger(layout, came)
 
 
 def const(frame: Any, value: bytes, at: Place) -> None:

@@ -13,13 +13,15 @@ from numbers import Integral
 from struct import Struct
 from typing import Any, Final
 
-from pdwire.frames.place import Place, as_bytes, lossy, refuse
+from pdwire.errors import FrameValueError
+from pdwire.frames.place import Place, as_bytes, lossy, refuse, refuse_stranger
 
 __all__ = [
     "FLAGS",
     "PORTS",
     "dec",
     "flag",
+    "leading",
     "means",
     "port",
     "put_dec",
@@ -76,6 +78,20 @@ def _odd_dec(raw: bytes, at: Place) -> int:
     if not at.lo <= value <= at.hi:
         refuse(at, raw, "out of range")
     return value
+
+
+def leading(raw: Any, at: Place) -> int:
+    """The decimal that tells the message: :func:`dec`, but a tag or guard is another message.
+
+    Raises:
+        UnknownMessageError: the frame is what other messages begin with.
+        FrameValueError: it is no canonical decimal in range.
+    """
+    try:
+        return dec(raw, at)
+    except FrameValueError:
+        refuse_stranger(raw, at.layout)
+        raise
 
 
 def port(raw: Any, at: Place) -> int:

@@ -10,9 +10,23 @@ from typing import Final
 
 from pdwire.codec import Message
 
-__all__ = ["COUNTS", "Draft", "KVStatus"]
+__all__ = ["COUNTS", "STRANGERS", "Draft", "KVStatus"]
 
 COUNTS: Final[dict[int, str]] = {3: "0.5.6–0.5.19, 0.5.20–0.5.23", 4: "0.5.20–0.5.23"}
+STRANGERS: Final[dict[bytes, str]] = {
+    b"ABORT": "ABORT",
+    b"ABORT_ACK": "ABORT_ACK",
+    b"AUX_DATA": "AUX_DATA",
+    b"BOOTSTRAP": "BOOTSTRAP",
+    b"CHUNK_READY": "CHUNK_READY",
+    b"KV_STATUS": "KV_STATUS",
+    b"MoriMsgGuard": "mori, by its guard",
+    b"NixlMsgGuard": "nixl, by its guard",
+    b"None": "KVArgsRegisterInfo",
+    b"STAGING_REQ": "STAGING_REQ",
+    b"STAGING_RSP": "STAGING_RSP",
+    b"WATERMARK": "WATERMARK",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

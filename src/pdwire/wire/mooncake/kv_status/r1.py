@@ -7,12 +7,23 @@ from __future__ import annotations
 
 from pdwire.codec import seal, unfit
 from pdwire.errors import WireError
-from pdwire.frames import Frames, Layout, Place, dec, lossy, plain, put_dec, small, wrong_count
-from pdwire.wire.mooncake.kv_status.message import COUNTS, Draft, KVStatus
+from pdwire.frames import (
+    Frames,
+    Layout,
+    Place,
+    dec,
+    leading,
+    lossy,
+    plain,
+    put_dec,
+    small,
+    wrong_count,
+)
+from pdwire.wire.mooncake.kv_status.message import COUNTS, STRANGERS, Draft, KVStatus
 
 __all__ = ["decode", "encode"]
 
-_L = Layout("mooncake KV_STATUS", "r1", "0.5.6–0.5.19", (3,), COUNTS)
+_L = Layout("mooncake KV_STATUS", "r1", "0.5.6–0.5.19", (3,), COUNTS, number=0, strangers=STRANGERS)
 _F0 = Place(_L, 0, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
 _F1 = Place(_L, 1, "status", "a canonical decimal in 0..4", 0, 4)
 _T1 = small(0, 4)
@@ -36,7 +47,7 @@ def decode(frames: Frames) -> KVStatus:
             wrong_count(_L, frames)
         f0, f1, f2 = frames
         m = Draft()
-        m.room = dec(f0, _F0)
+        m.room = leading(f0, _F0)
         m.status = _T1[f1] if f1 in _T1 else dec(f1, _F1)
         m.prefill_rank = _T2[f2] if f2 in _T2 else dec(f2, _F2)
         m.failure_reason = None

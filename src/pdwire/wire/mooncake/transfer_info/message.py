@@ -11,9 +11,23 @@ from typing import Final
 from pdwire.codec import Message
 from pdwire.frames import I32Array, no_i32
 
-__all__ = ["COUNTS", "Draft", "TransferInfo"]
+__all__ = ["COUNTS", "STRANGERS", "Draft", "TransferInfo"]
 
 COUNTS: Final[dict[int, str]] = {8: "0.5.6–0.5.11", 9: "0.5.12–0.5.16", 10: "0.5.17–0.5.23"}
+STRANGERS: Final[dict[bytes, str]] = {
+    b"ABORT": "ABORT",
+    b"ABORT_ACK": "ABORT_ACK",
+    b"AUX_DATA": "AUX_DATA",
+    b"BOOTSTRAP": "BOOTSTRAP",
+    b"CHUNK_READY": "CHUNK_READY",
+    b"KV_STATUS": "KV_STATUS",
+    b"MoriMsgGuard": "mori, by its guard",
+    b"NixlMsgGuard": "nixl, by its guard",
+    b"None": "KVArgsRegisterInfo",
+    b"STAGING_REQ": "STAGING_REQ",
+    b"STAGING_RSP": "STAGING_RSP",
+    b"WATERMARK": "WATERMARK",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -21,6 +21,7 @@ from pdwire.frames import (
     dec,
     host,
     hostport,
+    leading,
     lists,
     lossy,
     plain,
@@ -33,11 +34,19 @@ from pdwire.frames import (
     small,
     wrong_count,
 )
-from pdwire.wire.mooncake.transfer_info.message import COUNTS, Draft, TransferInfo
+from pdwire.wire.mooncake.transfer_info.message import COUNTS, STRANGERS, Draft, TransferInfo
 
 __all__ = ["decode", "encode"]
 
-_L = Layout("mooncake TransferInfo", "r3", "0.5.17–0.5.23", (10,), COUNTS)
+_L = Layout(
+    "mooncake TransferInfo",
+    "r3",
+    "0.5.17–0.5.23",
+    (10,),
+    COUNTS,
+    number=0,
+    strangers=STRANGERS,
+)
 _F0 = Place(_L, 0, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
 _F1 = Place(_L, 1, "endpoint", "an IP address or host name")
 _F2 = Place(_L, 2, "dst_port", "a canonical decimal in 1..65535", 1, 65535)
@@ -79,7 +88,7 @@ def decode(frames: Frames) -> TransferInfo:
             wrong_count(_L, frames)
         f0, f1, f2, f3, f4, f5, f6, f7, f8, f9 = frames
         m = Draft()
-        m.room = dec(f0, _F0)
+        m.room = leading(f0, _F0)
         m.endpoint = HOSTS.get(f1) or host(f1, _F1)
         m.dst_port = PORTS.get(f2) or port(f2, _F2)
         m.mooncake_session_id = HOSTPORTS.get(f3) or hostport(f3, _F3)

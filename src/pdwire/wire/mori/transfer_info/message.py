@@ -11,12 +11,13 @@ from typing import Final
 from pdwire.codec import Message
 from pdwire.frames import I32Array
 
-__all__ = ["COUNTS", "Draft", "TransferInfo"]
+__all__ = ["COUNTS", "STRANGERS", "Draft", "TransferInfo"]
 
 COUNTS: Final[dict[int, str]] = {
     8: "0.5.9–0.5.11, 0.5.12–0.5.12.post1, 0.5.13–0.5.13.post1",
     9: "0.5.14–0.5.23",
 }
+STRANGERS: Final[dict[bytes, str]] = {b"None": "KVArgsRegisterInfo"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

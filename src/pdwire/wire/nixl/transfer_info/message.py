@@ -11,7 +11,7 @@ from typing import Final
 from pdwire.codec import Message
 from pdwire.frames import I32Array
 
-__all__ = ["COUNTS", "Draft", "TransferInfo"]
+__all__ = ["COUNTS", "STRANGERS", "Draft", "TransferInfo"]
 
 COUNTS: Final[dict[int, str]] = {
     7: "0.5.6–0.5.8.post1",
@@ -19,6 +19,7 @@ COUNTS: Final[dict[int, str]] = {
     9: "0.5.11, 0.5.12–0.5.16",
     10: "0.5.17–0.5.23",
 }
+STRANGERS: Final[dict[bytes, str]] = {b"None": "KVArgsRegisterInfo"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -19,6 +19,7 @@ from pdwire.frames import (
     dec,
     guarded,
     host,
+    leading,
     lossy,
     one_list,
     plain,
@@ -32,11 +33,20 @@ from pdwire.frames import (
     text,
     wrong_count,
 )
-from pdwire.wire.nixl.transfer_info.message import COUNTS, Draft, TransferInfo
+from pdwire.wire.nixl.transfer_info.message import COUNTS, STRANGERS, Draft, TransferInfo
 
 __all__ = ["decode", "encode"]
 
-_L = Layout("nixl TransferInfo", "r3", "0.5.11", (9,), COUNTS, b"NixlMsgGuard")
+_L = Layout(
+    "nixl TransferInfo",
+    "r3",
+    "0.5.11",
+    (9,),
+    COUNTS,
+    b"NixlMsgGuard",
+    number=1,
+    strangers=STRANGERS,
+)
 _F0 = Place(_L, 0, "room", "a canonical decimal in 0..9223372036854775807", 0, 9223372036854775807)
 _F1 = Place(_L, 1, "endpoint", "an IP address or host name")
 _F2 = Place(_L, 2, "dst_port", "a canonical decimal in 1..65535", 1, 65535)
@@ -64,7 +74,7 @@ def decode(frames: Frames) -> TransferInfo:
         if guard != b"NixlMsgGuard":
             guarded(guard, _L)
         m = Draft()
-        m.room = dec(f0, _F0)
+        m.room = leading(f0, _F0)
         m.endpoint = HOSTS.get(f1) or host(f1, _F1)
         m.dst_port = PORTS.get(f2) or port(f2, _F2)
         m.agent_name = WORDS.get(f3) or text(f3, _F3)
