@@ -75,15 +75,9 @@ def _or_refused(codec: Codec[Any], message: Message) -> list[bytes] | None:
 
 
 def _dropped(codec: Codec[Any], facts: Facts) -> set[str]:
-    """Fields whose value may be left out silently: ignorable ones, and lists that the release
-    has no frame for and fills in itself when they are empty."""
-    message, _ = facts(codec)
-    return {
-        field["name"]
-        for field in message["fields"]
-        if field["name"] not in codec.fields
-        and (field["ignorable"] or "repeat" in (field.get("absent") or {}))
-    }
+    """Fields whose value may be left out silently, because the spec says so."""
+    fields = facts(codec)[0]["fields"]
+    return {f["name"] for f in fields if f["ignorable"] and f["name"] not in codec.fields}
 
 
 @every_codec
