@@ -208,7 +208,8 @@ class Registry:
         if backend not in backends:
             return self._unknown("backend", backend, backends)
         names = [name for known, name in self._by_name if known == backend]
-        return self._unknown(f"{backend} message", message, names)
+        spellings = [alias for alias, name in self._aliases.items() if name in names]
+        return self._unknown(f"{backend} message", message, names, spellings)
 
     def _no_release(self, backend: str, name: str, release: str) -> str:
         if release not in self._order:
@@ -217,9 +218,11 @@ class Registry:
         return f"{backend} has no {name} in {release}; it has one in {', '.join(having)}"
 
     @staticmethod
-    def _unknown(what: str, came: str, known: list[str]) -> str:
-        near = difflib.get_close_matches(came, known, n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
+    def _unknown(what: str, came: str, known: list[str], spellings: Iterable[str] = ()) -> str:
+        """What is unknown, what may have been meant, and what there is."""
+        folded = {name.casefold(): name for name in (*spellings, *known)}
+        near = difflib.get_close_matches(str(came).casefold(), folded, n=1)
+        meant = f"; did you mean {folded[near[0]]!r}?" if near else ""
         return f"unknown {what} {came!r}{meant} (known: {', '.join(known)})"
 
 

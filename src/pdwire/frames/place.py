@@ -183,7 +183,7 @@ def _counted(layout: Layout, frames: Frames) -> WireError:
     known = layout.others.get(count, "")
     return FrameCountError(
         " or ".join(map(str, layout.counts)) + " frames",
-        f"{count} frames",
+        f"{count} frame{'' if count == 1 else 's'}",
         message=layout.message,
         layout=layout.layout,
         hint=f"{count} frames: a {known} peer?" if known else "",
