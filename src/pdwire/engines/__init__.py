@@ -12,12 +12,15 @@ from pdwire.engines.base import (
     EngineError,
     EngineMissing,
     EngineTimeout,
+    EngineUnsettled,
     Failed,
     Region,
     Transfer,
     wait,
 )
 from pdwire.engines.loopback import Fabric, LoopbackEngine
+from pdwire.engines.mooncake import MooncakeEngine
+from pdwire.engines.nixl import NixlEngine
 
 __all__ = [
     "DONE",
@@ -25,9 +28,12 @@ __all__ = [
     "EngineError",
     "EngineMissing",
     "EngineTimeout",
+    "EngineUnsettled",
     "Fabric",
     "Failed",
     "LoopbackEngine",
+    "MooncakeEngine",
+    "NixlEngine",
     "Region",
     "Transfer",
     "wait",

@@ -12,7 +12,8 @@
 
     EngineError
     ├── EngineMissing      the optional package is not installed, or does not load
-    └── EngineTimeout      also a TimeoutError: the transfer is not over, and may still write
+    └── EngineUnsettled    the transfer is lost, but parts of it may still be written
+        └── EngineTimeout  also a TimeoutError: a deadline passed, and it is not over
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ __all__ = [
     "EngineError",
     "EngineMissing",
     "EngineTimeout",
+    "EngineUnsettled",
     "Failed",
     "Region",
     "Transfer",
     "wait",
 ]
 
-_SPINS: Final = 20
-_FIRST_NAP_S: Final = 20e-6
+_NAP_SHARE: Final = 0.05  # of the time waited so far: what a nap too long can cost
+_SHORTEST_NAP_S: Final = 10e-6
 _LONGEST_NAP_S: Final = 1e-3
 
 
@@ -49,7 +51,11 @@ class EngineMissing(EngineError):
     """The engine's optional package cannot be loaded; the text names the extra to install."""
 
 
-class EngineTimeout(EngineError, TimeoutError):
+class EngineUnsettled(EngineError):
+    """The transfer is lost, but parts of it may still be written for a while."""
+
+
+class EngineTimeout(EngineUnsettled, TimeoutError):
     """A deadline passed with the transfer still going on."""
 
 
@@ -77,6 +83,7 @@ class Transfer(Protocol):
         """Whether all bytes have arrived; once True it stays so.
 
         Raises:
+            EngineUnsettled: the transfer failed, but parts of it may still be written.
             EngineError: the transfer failed; it is over and writes no more.
         """
 
@@ -173,16 +180,17 @@ DONE: Final[Transfer] = _Done()
 
 @final
 class Failed:
-    """A transfer that is over and failed."""
+    """A transfer that failed; ``settled`` says whether nothing of it can be written any more."""
 
-    __slots__ = ("_reason",)
+    __slots__ = ("_kind", "_reason")
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *, settled: bool = True) -> None:
+        self._kind = EngineError if settled else EngineUnsettled
         self._reason = reason
 
     def poll(self) -> bool:
         """Raises the reason, every time."""
-        raise EngineError(self._reason)
+        raise self._kind(self._reason)
 
     def release(self) -> None:
         """Nothing is kept."""
@@ -200,16 +208,12 @@ def wait(transfer: Transfer, deadline_s: float) -> None:
             gives up on it must not reuse memory until ``poll`` answers.
         EngineError: it failed; it was released.
     """
-    end = monotonic() + deadline_s
-    spins, nap = _SPINS, _FIRST_NAP_S
+    begin = monotonic()
     while not _over(transfer):
-        if monotonic() >= end:
+        waited = monotonic() - begin
+        if waited >= deadline_s:
             raise EngineTimeout(f"the transfer was not over after {deadline_s:g} s")
-        if spins:
-            spins -= 1
-        else:
-            sleep(nap)
-            nap = min(nap * 2, _LONGEST_NAP_S)
+        sleep(min(max(waited * _NAP_SHARE, _SHORTEST_NAP_S), _LONGEST_NAP_S))
 
 
 def _over(transfer: Transfer) -> bool:

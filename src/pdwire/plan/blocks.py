@@ -87,6 +87,18 @@ class Blocks:
         first = np.concatenate(([0], np.flatnonzero(apart) + 1))
         return Blocks(full.src[first], full.dst[first], np.add.reduceat(full.size, first))
 
+    def cut(self, max_bytes: int) -> Blocks:
+        """The same bytes in order, no block longer than ``max_bytes``."""
+        limit = np.uint64(max_bytes)
+        if not (self.size > limit).any():
+            return self
+        pieces = self.size // limit + (self.size % limit != 0)
+        owner = np.repeat(np.arange(len(self)), pieces.astype(np.int64))
+        first = np.cumsum(pieces, dtype=np.uint64) - pieces
+        offset = (np.arange(len(owner), dtype=np.uint64) - first[owner]) * limit
+        size = np.minimum(self.size[owner] - offset, limit)
+        return Blocks(self.src[owner] + offset, self.dst[owner] + offset, size)
+
     def batches(self, max_blocks: int, max_bytes: int) -> Iterator[Blocks]:
         """The same blocks in order, at most so many blocks and bytes at a time.
 
@@ -97,7 +109,7 @@ class Blocks:
         """
         if max_blocks < 1 or max_bytes < 1:
             raise ValueError(f"limits must be positive, got {max_blocks} and {max_bytes}")
-        pieces = _cut(self.nonzero(), max_bytes)
+        pieces = self.nonzero().cut(max_bytes)
         if len(pieces) <= max_blocks and pieces.total <= max_bytes:
             return iter([pieces] if len(pieces) else [])
         return _pack(pieces, max_blocks, max_bytes)
@@ -113,18 +125,6 @@ def concat(parts: Iterable[Blocks]) -> Blocks:
         np.concatenate([part.dst for part in kept]),
         np.concatenate([part.size for part in kept]),
     )
-
-
-def _cut(blocks: Blocks, max_bytes: int) -> Blocks:
-    limit = np.uint64(max_bytes)
-    if not (blocks.size > limit).any():
-        return blocks
-    pieces = (blocks.size - np.uint64(1)) // limit + np.uint64(1)
-    owner = np.repeat(np.arange(len(blocks)), pieces.astype(np.int64))
-    first = np.cumsum(pieces, dtype=np.uint64) - pieces
-    offset = (np.arange(len(owner), dtype=np.uint64) - first[owner]) * limit
-    size = np.minimum(blocks.size[owner] - offset, limit)
-    return Blocks(blocks.src[owner] + offset, blocks.dst[owner] + offset, size)
 
 
 def _pack(blocks: Blocks, max_blocks: int, max_bytes: int) -> Iterator[Blocks]:

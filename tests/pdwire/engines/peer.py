@@ -1,0 +1,46 @@
+"""The other process of a real engine's test: one engine, one buffer, commands on stdin.
+
+``python peer.py ENGINE BYTES`` prints its session id, metadata and buffer as one JSON line, then
+answers one JSON line per command: ``sum`` (CRC of the buffer), ``take`` (notifications).
+Whoever closes its stdin, or kills it, ends it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import zlib
+from typing import Any
+
+import numpy as np
+
+from pdwire.engines import Engine, MooncakeEngine, NixlEngine, Region
+
+
+def make(name: str) -> Engine:
+    return MooncakeEngine("127.0.0.1") if name == "mooncake" else NixlEngine(threads=0)
+
+
+def answer(engine: Engine, memory: np.ndarray[Any, Any], command: str) -> object:
+    if command == "sum":
+        return zlib.crc32(memory)
+    return [(name, text.decode()) for name, text in engine.notifications()]
+
+
+def main(name: str, size: int) -> None:
+    # Native libraries log to stdout as they please: answers go where they cannot.
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    engine, memory = make(name), np.zeros(size, np.uint8)
+    address = int(memory.ctypes.data)
+    engine.register([Region(address=address, length=size)])
+    hello = [engine.session_id, engine.metadata.hex(), address]
+    print(json.dumps(hello), file=out, flush=True)
+    for line in sys.stdin:
+        print(json.dumps(answer(engine, memory, line.strip())), file=out, flush=True)
+    engine.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
