@@ -88,8 +88,22 @@ class DecodeSide:
         elif codec.message == "KV_STATUS":
             self.core.before_status(message.room, message.prefill_rank, message.status)
             self.apply(lambda now: self.rooms.on_status(message, now))
+            if message.status == KVPoll.Failed:
+                self._doubt(message.room)
         elif not self.core.on_staging_message(message):
             self.core.counters.add("dropped", f"{codec.message} not served")
+
+    def _doubt(self, room: int) -> None:
+        """A rank that fails a room may have forgotten this one, or given it up (R8, R10).
+
+        The next room asks where the ranks are and registers again, which changes nothing
+        where they know this rank.
+        """
+        with self.lock:
+            found = self._connections.get(room)
+            if found is not None:
+                for key in [key for key in self._lines if key[0] == found.prefill]:
+                    del self._lines[key]
 
     def _take_aux(self, message: AuxData) -> None:
         """Write a row that came over the control plane, for an active room only."""

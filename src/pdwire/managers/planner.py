@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pdwire.frames import I32Array
 from pdwire.managers.config import KVArgs, ManagerConfig
@@ -30,7 +32,7 @@ from pdwire.plan import (
 
 __all__ = ["Chunk", "PlanError", "Planner"]
 
-_TOP = 1 << 64
+_TOP: Final = np.uint64(2**64 - 1)
 
 
 class PlanError(ValueError):
@@ -48,6 +50,7 @@ class Chunk:
         aux_index: row of the auxiliary buffers; only with the last chunk.
         state_indices: item indices per state component; only with the last chunk.
         num_kv_tokens: tokens in these pages; ``None`` for all.
+        total: pages of the whole request, all chunks together.
     """
 
     room: int
@@ -58,6 +61,7 @@ class Chunk:
     aux_index: int | None = None
     state_indices: tuple[I32Array, ...] = ()
     num_kv_tokens: int | None = None
+    total: int = 0
 
 
 class Planner:
@@ -66,6 +70,8 @@ class Planner:
     def __init__(self, args: KVArgs, config: ManagerConfig) -> None:
         self._args = args
         self._config = config
+        self._slots = _slots(args.kv_data_lens, args.kv_item_lens)
+        self._rows = _slots(args.aux_data_lens, args.aux_item_lens)
 
     def needs_head_slices(self, peer: Peer) -> bool:
         """Whether the sides hold different heads: unequal TP, and not MLA."""
@@ -93,6 +99,7 @@ class Planner:
         """
         if not len(chunk.pages):
             return Blocks.none()
+        _exist("source pages", chunk.pages, self._slots)
         try:
             if peer.dcp_size > 1:
                 blocks = self._dcp(peer, chunk, dst_indices, prefix_len)
@@ -126,7 +133,7 @@ class Planner:
         )
 
     def _pages(self, peer: Peer, src_pages: I32Array, dst_pages: I32Array) -> Blocks:
-        _pages_exist(dst_pages, peer.num_slots)
+        _exist("destination pages", dst_pages, peer.num_slots)
         src_ptrs, src_lens, dst_ptrs, dst_lens = self._pairs(peer)
         if not self.needs_head_slices(peer):
             if dst_lens and dst_lens != src_lens:
@@ -157,7 +164,7 @@ class Planner:
         if not self._config.is_mla:
             raise PlanError("decode context parallelism needs an MLA pool")
         page_size = self._args.page_size
-        _pages_exist(dst_indices, peer.num_slots)
+        _exist("destination pages", dst_indices, peer.num_slots)
         src_ptrs, src_lens, dst_ptrs, _ = self._pairs(peer)
         plan = dcp_token_plan(
             chunk.pages,
@@ -180,6 +187,7 @@ class Planner:
         args = self._args
         if len(peer.aux_ptrs) != len(args.aux_data_ptrs):
             raise PlanError(f"{len(args.aux_data_ptrs)} aux buffers, decode {len(peer.aux_ptrs)}")
+        _exist("aux rows here", np.array([src_index]), self._rows)
         src = [
             p + n * src_index for p, n in zip(args.aux_data_ptrs, args.aux_item_lens, strict=True)
         ]
@@ -225,26 +233,29 @@ class Planner:
         if len(peer.state_item_lens) > n and peer.state_item_lens[n] != tuple(lens):
             raise PlanError(f"state component {n}: items of {lens} and {peer.state_item_lens[n]}")
         if len(peer.state_lens) > n:
-            slots = [
-                size // item for size, item in zip(peer.state_lens[n], lens, strict=True) if item
-            ]
-            _pages_exist(dst, min(slots, default=None))
+            _exist("destination items", dst, _slots(peer.state_lens[n], lens))
+        _exist("source items", src, _slots(args.state_data_lens[n], lens))
         return page_blocks(args.state_data_ptrs[n], peer.state_ptrs[n], lens, src, dst)
 
 
-def _pages_exist(pages: I32Array, slots: int | None) -> None:
-    """Refuse page numbers outside what the peer registered, before the engine sees them."""
-    if not len(pages):
+def _slots(lens: Sequence[int], item_lens: Sequence[int]) -> int | None:
+    """How many items every region holds that is not empty; ``None`` without such a region."""
+    sizes = zip(lens, item_lens, strict=True)
+    return min((size // item for size, item in sizes if size and item), default=None)
+
+
+def _exist(what: str, numbers: NDArray[np.signedinteger[Any]], slots: int | None) -> None:
+    """Refuse numbers outside what is registered, before the engine sees an address."""
+    if not len(numbers):
         return
-    low, high = int(pages.min()), int(pages.max())
+    low, high = int(numbers.min()), int(numbers.max())
     if low < 0 or (slots is not None and high >= slots):
         bound = f"0..{slots - 1}" if slots is not None else "0 and above"
-        raise PlanError(f"destination pages {low}..{high} lie outside {bound}")
+        raise PlanError(f"{what} {low}..{high} lie outside {bound}")
 
 
 def _within(blocks: Blocks) -> Blocks:
     """Refuse ranges that leave the address space: sums of a hostile pointer and a page."""
-    ends = blocks.dst.astype(object) + blocks.size.astype(object) if len(blocks) else np.empty(0)
-    if len(blocks) and max(ends) > _TOP:
+    if (blocks.dst > _TOP - blocks.size).any():
         raise PlanError("a destination range leaves the address space")
     return blocks

@@ -121,19 +121,20 @@ class PrefillSide:
             self.core.counters.add("dropped", "registration")
             _LOG.warning("registration refused: %s", error)
             return
-        with self.lock:
+        now = time.monotonic()
+        with self.lock:  # at once, so that no worker sees new memory and an old room
             changed = self.peers.get(peer.id) not in {None, peer}
             self.peers[peer.id] = peer
             self._strikes.pop(peer.id, None)
-        self._apply(
-            lambda now: self.rooms.register_peer(peer.id, peer.endpoint, now, changed=changed)
-        )
+            effects = self.rooms.register_peer(peer.id, peer.endpoint, now, changed=changed)
+        self.core.run(effects)
         self.core.on_peer(peer)
 
     def forget(self, peer: str) -> None:
         """A registration was replaced: its memory is no destination any more."""
         with self.lock:
             gone = self.peers.pop(peer, None)
+            self._strikes.pop(peer, None)
         if gone is not None:
             self.core.engine.forget_peer(peer)
 
@@ -187,6 +188,11 @@ class PrefillSide:
 
     def submit(self, chunk: Chunk) -> None:
         """Queue a chunk for every peer that wants it; the last one finishes the room."""
+        with self.lock:
+            misfit = self._misfit(chunk)
+        if misfit is not None:
+            self.fail(chunk.room, misfit)
+            return
         now = time.monotonic()
         tasks: list[Task] = []
         with self.lock:
@@ -205,6 +211,16 @@ class PrefillSide:
         for task in tasks:
             self._queue(task).put(task)
         self.core.run(effects)
+
+    def _misfit(self, chunk: Chunk) -> str | None:
+        """Why the request as a whole cannot go to its peers, before a byte of it has."""
+        for peer, info in self.rooms.infos(chunk.room).items():
+            known = self.peers.get(peer)
+            announced = len(info.dst_kv_indices)
+            # With decode context parallelism a page there holds more tokens than one here.
+            if not info.is_dummy and known and known.dcp_size == 1 and chunk.total > announced:
+                return f"the request has {chunk.total} pages, decode announced {announced}"
+        return None
 
     def _parts(self, chunk: Chunk, peer: str, info: Any) -> list[Chunk]:  # noqa: ANN401  # any backend's metadata
         known = self.peers.get(peer)
@@ -226,11 +242,12 @@ class PrefillSide:
 
     def _transfer(self, task: Task, queue: SimpleQueue[Task | None]) -> None:
         """Write one task, put it back when its staging is not there yet, or fail its room."""
-        if self.status(task.ticket.room) not in {KVPoll.WaitingForInput, KVPoll.Transferring}:
+        with self.lock:
+            is_good = self.rooms.may_write(task.ticket)
+            peer = self.peers.get(task.ticket.peer)
+        if not is_good:
             self._end(task)  # the room has failed meanwhile: nothing more is written
             return
-        with self.lock:
-            peer = self.peers.get(task.ticket.peer)
         if peer is None:
             self._end(task, ok=False, reason=f"decode restarted: {task.ticket.peer}")
             return
@@ -251,19 +268,33 @@ class PrefillSide:
             self._end(task)
 
     def _write(self, task: Task, peer: Peer) -> None:
-        """KV, then state, then the auxiliary row: whoever sees the row has the rest."""
+        """KV, then state, then the auxiliary row: whoever sees the row has the rest.
+
+        All of it is planned first, so that a request that does not fit moves nothing (R9).
+        """
         chunk, info = task.chunk, task.info
         notify = self.core.notifications_for(chunk, peer)
+        has_state = chunk.is_last and bool(chunk.state_indices or len(info.dst_state_indices))
+        state = Blocks.none()
+        if has_state:
+            state = self.planner.state(peer, chunk.state_indices, info.dst_state_indices)
+        aux = self._aux_row(chunk, info)
+        if aux is not None:
+            self.planner.aux(peer, chunk.aux_index or 0, aux)
         if not self.core.stage(task, peer):
             blocks = self.planner.kv(peer, chunk, info.dst_kv_indices, task.prefix_len)
             self._put(peer, blocks, notify.kv)
-        if not chunk.is_last:
-            return
-        if chunk.state_indices or len(info.dst_state_indices):
-            blocks = self.planner.state(peer, chunk.state_indices, info.dst_state_indices)
-            self._put(peer, blocks, notify.state)
-        if self.core.sends_aux and chunk.aux_index is not None and info.dst_aux_index is not None:
+        if has_state:
+            self._put(peer, state, notify.state)
+        if aux is not None:
             self.core.send_aux(peer, chunk, info, notify.aux)
+
+    def _aux_row(self, chunk: Chunk, info: Any) -> int | None:  # noqa: ANN401  # any backend's metadata
+        """Decode's auxiliary row, where this chunk takes it along; Mori spells none as -1."""
+        if not (chunk.is_last and self.core.sends_aux) or chunk.aux_index is None:
+            return None
+        row: int | None = info.dst_aux_index
+        return None if row is None or row < 0 else row
 
     def _put(self, peer: Peer, blocks: Blocks, notify: bytes | None) -> None:
         if not len(blocks) and notify is None:

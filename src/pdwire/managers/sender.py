@@ -81,6 +81,7 @@ class CommonKVSender(BaseKVSender):
             is_last=is_last,
             aux_index=self._aux_index if is_last else None,
             state_indices=tuple(state_indices or ()) if is_last else (),
+            total=self._pages,
         )
         self._chunks += 1
         self._side.submit(chunk)

@@ -75,9 +75,7 @@ class PrefillRooms(Generic[InfoT]):
             self._peers.remove(old.name)
             if old.name != peer:
                 effects.append(PeerGone(peer=old.name))
-        if self._peers.get(peer) is None:
-            self._desk.forget_endpoint(endpoint)
-        elif changed:
+        if changed and self._peers.get(peer) is not None:
             effects += self._restarted(peer, endpoint, now)
         self._peers.put(peer, endpoint)
         return effects + self._make_place()
@@ -213,6 +211,11 @@ class PrefillRooms(Generic[InfoT]):
         entry.writes += 1
         self._desk.begin(room)
         return ticket
+
+    def may_write(self, ticket: Write) -> bool:
+        """Whether a ticket is good: its room has not failed, nor begun another life, meanwhile."""
+        entry = self._ledger.rooms.get(ticket.room)
+        return entry is not None and entry.life == ticket.life and entry.phase in ACTIVE
 
     def end_write(
         self,
