@@ -20,6 +20,7 @@ from pdwire.codec import Codec, Message
 from pdwire.engines import EngineError, EngineTimeout, wait
 from pdwire.errors import AmbiguousMessageError, WireError
 from pdwire.frames import Frames
+from pdwire.frames.short import head
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError, Planner
 from pdwire.plan import Blocks
@@ -79,7 +80,8 @@ class PrefillSide:
         try:
             codec, releases, message = self._read(frames)
         except WireError as error:
-            self.core.dropped(error)
+            if not self._aborted_without_address(frames, error):
+                self.core.dropped(error)
             return
         self.core.counters.add("messages", codec.message)
         if isinstance(message, AbortNotification):
@@ -112,6 +114,17 @@ class PrefillSide:
             if peer is not None and set(peer.releases) & set(candidate.releases):
                 return candidate, candidate.releases, told
         raise AmbiguousMessageError("one reading", found.message, hint="the peer never registered")
+
+    def _aborted_without_address(self, frames: Frames, error: WireError) -> bool:
+        """Whether the frames were an ABORT that only cannot be answered: its room fails (A3)."""
+        if not error.message.endswith(" ABORT"):
+            return False
+        try:
+            room = AbortNotification.from_zmq(head(frames, 2)).room
+        except WireError:
+            return False
+        self._apply(lambda now: self.rooms.on_abort_without_address(room, now))
+        return True
 
     def _register(self, message: Message, releases: tuple[str, ...]) -> None:
         try:
