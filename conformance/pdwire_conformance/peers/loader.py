@@ -132,11 +132,14 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 _Answers = Mapping[str, Mapping[str, Any]]
 
 
-def load(release: str, root: Path, *, real: Collection[str] = ()) -> LoadedRelease:
+def load(
+    release: str, root: Path, *, real: Collection[str] = (), answers: _Answers | None = None
+) -> LoadedRelease:
     """Install the import hook for the release whose ``sglang/`` lies in ``root``.
 
-    ``real`` names packages of :data:`STUBBED` to import for real. Raises
-    ``RuntimeError`` when another release, or SGLang itself, is loaded already.
+    ``real`` names packages of :data:`STUBBED` to import for real; ``answers`` are added
+    to :data:`~.answers.ANSWERS`, theirs first. Raises ``RuntimeError`` when another
+    release, or SGLang itself, is loaded already.
     """
     for finder in sys.meta_path:
         if isinstance(finder, _Finder) and finder.root != root:
@@ -148,8 +151,13 @@ def load(release: str, root: Path, *, real: Collection[str] = ()) -> LoadedRelea
     # A library that SGLang always has loaded gives every logger this method.
     logging.Logger.warning_once = logging.Logger.warning  # type: ignore[attr-defined]
     missing = {name for name in STUBBED_IF_MISSING if importlib.util.find_spec(name) is None}
-    sys.meta_path.insert(0, _Finder(root, (STUBBED - set(real)) | missing, ANSWERS))
+    given = _merged(ANSWERS, answers or {})
+    sys.meta_path.insert(0, _Finder(root, (STUBBED - set(real)) | missing, given))
     return LoadedRelease(release=release, root=root)
+
+
+def _merged(ours: _Answers, more: _Answers) -> _Answers:
+    return {name: {**ours.get(name, {}), **more.get(name, {})} for name in {*ours, *more}}
 
 
 def unload() -> None:

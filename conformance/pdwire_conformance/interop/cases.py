@@ -1,0 +1,178 @@
+"""What a pair of sides has to do together: the cases, each a function over a hand-over.
+
+Rules:
+
+* A case raises :class:`CaseError` with a reason a reader understands, or returns the KV
+  bytes that arrived and were compared.
+* A case leaves nothing behind: its rooms are cleared, and the next case uses others.
+* Where real releases differ in what they do, a case says so and holds them to what all
+  of them do; ours is held to all of it (``strict``).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from .handover import Handover, Room
+from .options import OURS
+
+_SUCCESS = ("Success", "")
+
+
+class CaseError(Exception):
+    """What did not happen as it has to."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """One hand-over under test and the rooms that are still free."""
+
+    handover: Handover
+    state: bool = False
+    fleets: int = 1
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1001))
+    seeds: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def case(self, name: str) -> int:
+        """Run one case on memory that holds nothing of another; the KV bytes that arrived."""
+        self.handover.fill(next(self.seeds))
+        return CASES[name](self)
+
+    def room(self, *sizes: int, prefix: int = 0, fleet: int = 0) -> Room:
+        """A room of chunks of these sizes, on pages that no other room of a case uses."""
+        number = next(self.numbers)
+        total, slot = sum(sizes), number % 4
+        source = [(slot + 4 * index) % 64 for index in range(total)]
+        starts = [sum(sizes[:index]) for index in range(len(sizes))]
+        # Destinations: runs of three, backwards, so that some join and some do not.
+        target = [(slot * 16 + 15 - index - (index // 3)) % 64 for index in range(total - prefix)]
+        rows = (tuple(source[prefix:]), tuple(target)) if self.state else None
+        return Room(
+            number=number,
+            chunks=tuple(
+                tuple(source[start : start + size])
+                for start, size in zip(starts, sizes, strict=True)
+            ),
+            pages=tuple(target),
+            source_row=number % 16,
+            row=(number * 7 + 3) % 16,
+            prefix=prefix,
+            state=rows,
+            fleet=fleet,
+        )
+
+
+Case = Callable[[Run], int]
+
+
+def rooms_at_once(run: Run) -> int:
+    """Several rooms at once, of one and of several chunks; every byte is compared."""
+    rooms = [run.room(6), run.room(3, 2, 4), run.room(1), run.room(8, 3)]
+    for room in rooms:
+        run.handover.open(room)
+    return _arrived(run, *rooms)
+
+
+def again(run: Run) -> int:
+    """A room number that was used and cleared is used again."""
+    room = run.room(4)
+    run.handover.open(room)
+    moved = _arrived(run, room)
+    run.handover.fill(next(run.seeds))
+    run.handover.open(room)
+    return moved + _arrived(run, room)
+
+
+def prefix(run: Run) -> int:
+    """The decode side has a prefix already: only the rest moves; and it has everything."""
+    partly, whole = run.room(6, 3, prefix=4), run.room(4, prefix=4)
+    for room in (partly, whole):
+        run.handover.open(room)
+    return _arrived(run, partly, whole)
+
+
+def abort_by_decode(run: Run) -> int:
+    """Decode aborts midway: Failed there, and prefill learns it; a new room succeeds."""
+    room = run.room(3, 3)
+    handover = run.handover
+    handover.open(room, hold=1)
+    handover.until(room, handover.prefill[0], ("WaitingForInput", "Transferring"))
+    for side in handover.decodes[0]:
+        side.ask("abort", room=room.number)
+    _failed_at(handover, room, handover.decodes[0])
+    if handover.prefill[0].ask("hello")["hears_abort"]:
+        for side in handover.prefill:
+            status, _ = handover.until(room, side, ("Failed",))
+            _expect(status == "Failed", f"{side.name} did not hear the abort")
+    _released(handover, room)
+    handover.clear(room)
+    return _one_more(run)
+
+
+def abort_by_prefill(run: Run) -> int:
+    """Prefill aborts midway: Failed there; ours tells decode, who has the reason."""
+    room = run.room(3, 3)
+    handover = run.handover
+    handover.open(room, hold=1)
+    handover.until(room, handover.prefill[0], ("WaitingForInput", "Transferring"))
+    for side in handover.prefill:
+        side.ask("abort", room=room.number)
+    _failed_at(handover, room, handover.prefill)
+    if handover.prefill[0].release == OURS:
+        for side in handover.decodes[0]:
+            _, reason = handover.until(room, side, ("Failed",))
+            _expect(bool(reason), f"{side.name} has no reason")
+    else:  # real releases leave it to the router, which aborts at the other side, too
+        for side in handover.decodes[0]:
+            side.ask("abort", room=room.number)
+        _failed_at(handover, room, handover.decodes[0])
+    handover.clear(room)
+    return _one_more(run)
+
+
+CASES: Mapping[str, Case] = {
+    "rooms": rooms_at_once,
+    "again": again,
+    "prefix": prefix,
+    "abort by decode": abort_by_decode,
+    "abort by prefill": abort_by_prefill,
+}
+
+
+def _arrived(run: Run, *rooms: Room) -> int:
+    """All rooms succeed, all bytes are equal; the KV bytes that moved."""
+    handover = run.handover
+    for number, sides in handover.settle(*rooms).items():
+        for side, (status, reason) in sides.items():
+            _expect(status == "Success", f"room {number} on {side}: {status} {reason}".strip())
+    for room in rooms:
+        different = handover.differences(room)
+        _expect(not different, f"room {room.number}: {'; '.join(different[:3])}")
+    handover.clear(*rooms)
+    return sum(map(handover.moved, rooms))
+
+
+def _one_more(run: Run) -> int:
+    room = run.room(5)
+    run.handover.open(room)
+    return _arrived(run, room)
+
+
+def _failed_at(handover: Handover, room: Room, sides: object) -> None:
+    assert isinstance(sides, list)
+    for side in sides:
+        handover.until(room, side, ("Failed",))
+
+
+def _released(handover: Handover, room: Room) -> None:
+    """Where the decode side waits for acknowledgements, they come."""
+    for side in handover.decodes[room.fleet]:
+        if side.ask("hello")["awaits_release"]:
+            handover.until_released(room, side)
+
+
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise CaseError(otherwise)

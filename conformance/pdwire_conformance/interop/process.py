@@ -1,0 +1,83 @@
+"""Start a side and ask it: :class:`Side`.
+
+Rules:
+
+* Every request has a deadline; a side that misses one is ended, by its own process id.
+* What an operation raised in the side is :class:`SideError` here.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from pdwire_conformance.peers.client import Peer
+
+from .options import OURS, Options
+
+Request = dict[str, Any]
+START_S = 90.0
+"""Seconds that a side has to import its release and its engine."""
+POLL_S = 0.002
+"""Seconds between two polls of the rooms of a side."""
+
+
+class Side(Peer):
+    """One side in a process of its own; use as a context manager."""
+
+    def __init__(self, options: Options, *, deadline_s: float = 30.0) -> None:
+        module = "ours" if options.release == OURS else "side"
+        super().__init__(
+            options.release,
+            command=[sys.executable, "-m", f"{__package__}.{module}", *options.arguments()],
+            start_deadline_s=START_S,
+            request_deadline_s=deadline_s,
+        )
+        self.options = options
+        self.bootstrap = ""
+        self.shared: Any = None
+
+    @property
+    def name(self) -> str:
+        """Release, role and rank, for people."""
+        options = self.options
+        rank = f" tp{options.tp_rank}" if options.tp_size > 1 else ""
+        stage = f" pp{options.pp_rank}" if options.pp_size > 1 else ""
+        return f"{options.release} {options.role}{rank}{stage}"
+
+    def ask(self, op: str, **request: Any) -> dict[str, Any]:
+        """One request; its answer."""
+        return self._ask({"op": op, **request})
+
+    def start(self, first: Side | None = None) -> None:
+        """Make the manager.
+
+        ``first`` is the first rank of the same side: the others register at its bootstrap
+        server, and are told where it listens.
+        """
+        given = {"bootstrap": first.bootstrap, "shared": first.shared} if first else {}
+        told = self.ask("start", **given)
+        self.bootstrap, self.shared = str(told["bootstrap"]), told.get("shared")
+
+    def poll(self, *rooms: int) -> dict[int, tuple[str, str]]:
+        """KVPoll name and failure reason of each room."""
+        told = self.ask("poll", rooms=list(rooms))["rooms"]
+        return {int(room): (status, reason) for room, (status, reason) in told.items()}
+
+
+def settle(sides: dict[Side, list[int]], deadline_s: float) -> dict[Side, dict[int, Any]]:
+    """Poll the rooms of every side until each is final; what they ended with.
+
+    Raises ``TimeoutError``, naming what every room waits in, when the deadline passes.
+    """
+    ends = time.monotonic() + deadline_s
+    while True:
+        told = {side: side.poll(*rooms) for side, rooms in sides.items()}
+        statuses = [status for rooms in told.values() for status, _ in rooms.values()]
+        if all(status in {"Success", "Failed"} for status in statuses):
+            return told
+        if time.monotonic() > ends:
+            waiting = {side.name: rooms for side, rooms in told.items()}
+            raise TimeoutError(f"not settled after {deadline_s:g} s: {waiting}")
+        time.sleep(POLL_S)

@@ -1,0 +1,130 @@
+"""How the ranks of the two sides are laid out, and since which release a layout works.
+
+Rules:
+
+* A topology names what every rank of both sides is; releases and backend come from
+  whoever runs it.
+* ``since`` is the first release whose own code has the feature, per backend: below it,
+  the topology is not run and the table says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .options import Options
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """One layout of ranks."""
+
+    name: str
+    doc: str
+    prefill_tp: int = 1
+    prefill_pp: int = 1
+    decode_tp: int = 1
+    common: Mapping[str, Any] = field(default_factory=dict)
+    """Options of both sides."""
+    since: Mapping[str, str] = field(default_factory=dict)
+    """Backend -> first release that has it; a backend that is not named: all releases."""
+    why: str = ""
+    """What releases before ``since`` lack."""
+
+    def prefill(self, release: str, backend: str, **more: Any) -> list[Options]:
+        """One options per prefill rank; the first one serves the bootstrap."""
+        return [
+            self._side(release, backend, "prefill", self.prefill_tp, tp, more, pp)
+            for pp in range(self.prefill_pp)
+            for tp in range(self.prefill_tp)
+        ]
+
+    def decode(self, release: str, backend: str, **more: Any) -> list[Options]:
+        """One options per decode rank."""
+        return [
+            self._side(release, backend, "decode", self.decode_tp, tp, more)
+            for tp in range(self.decode_tp)
+        ]
+
+    def _side(
+        self,
+        release: str,
+        backend: str,
+        role: str,
+        size: int,
+        rank: int,
+        more: Mapping[str, Any],
+        stage: int = 0,
+    ) -> Options:
+        stages = self.prefill_pp if role == "prefill" else 1
+        return Options(
+            release=release,
+            backend=backend,
+            role=role,
+            tp_size=size,
+            tp_rank=rank,
+            pp_size=stages,
+            pp_rank=stage,
+            **{**self.common, **more},
+        )
+
+
+EQUAL = Topology(name="tp1-tp1", doc="one rank each")
+TOPOLOGIES = (
+    EQUAL,
+    Topology(
+        name="tp2-tp2",
+        doc="two ranks each, pairwise",
+        prefill_tp=2,
+        decode_tp=2,
+        common={"memory": "VRAM"},
+    ),
+    Topology(
+        name="tp2-tp1",
+        doc="head slices, two writers",
+        prefill_tp=2,
+        common={"memory": "VRAM"},
+    ),
+    Topology(
+        name="tp1-tp2",
+        doc="head slices, two readers",
+        decode_tp=2,
+        common={"memory": "VRAM"},
+    ),
+    Topology(
+        name="tp2-tp1-staged",
+        doc="through the staging ring, two writers",
+        prefill_tp=2,
+        common={"staging": 4, "memory": "VRAM"},
+    ),
+    Topology(
+        name="tp1-tp2-staged",
+        doc="through the staging ring, two readers",
+        decode_tp=2,
+        common={"staging": 4, "memory": "VRAM"},
+    ),
+    Topology(
+        name="mla-tp2-tp1",
+        doc="MLA: one real rank, one dummy",
+        prefill_tp=2,
+        common={"mla": True, "memory": "VRAM"},
+    ),
+    Topology(
+        name="mla-tp1-tp2",
+        doc="MLA: two readers",
+        decode_tp=2,
+        common={"mla": True, "memory": "VRAM"},
+    ),
+    Topology(
+        name="pp2-tp1",
+        doc="two pipeline stages, each its layers",
+        prefill_pp=2,
+        common={"memory": "VRAM"},
+    ),
+    Topology(
+        name="state", doc="one state component beside KV", common={"state": True, "memory": "VRAM"}
+    ),
+)
+BY_NAME = {topology.name: topology for topology in TOPOLOGIES}
