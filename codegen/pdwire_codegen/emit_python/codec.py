@@ -8,6 +8,7 @@ last ``except``, are made ``bytes`` and decoded again.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 from pdwire_codegen.emit_python import expressions as ex
@@ -227,7 +228,7 @@ def _may_lack(frame: Frame, field: Field) -> bool:
 
 def _encoder(message: Message, layout: Layout) -> list[str]:
     least = layout.frames[: layout.counts[0]]
-    lines = _counted(least, message, INNER)
+    lines = _counted(least, message, layout, INNER)
     items = [] if message.guard is None else [literal(message.guard.encode())]
     items += [_item(frame, message, layout) for frame in least]
     lines += [
@@ -239,17 +240,19 @@ def _encoder(message: Message, layout: Layout) -> list[str]:
     return encoder(message, layout, brief=brief, body=lines, result="frames")
 
 
-def _counted(frames: tuple[Frame, ...], message: Message, indent: str) -> list[str]:
+def _counted(frames: tuple[Frame, ...], message: Message, layout: Layout, indent: str) -> list[str]:
     """``f3 = …`` of each frame whose bytes another one counts."""
     told = {frame.length_of for frame in frames} - {None}
     return [
-        f"{indent}f{frame.position} = {_written(frame, message)}"
+        f"{indent}f{frame.position} = {_written(frame, message, layout)}"
         for frame in frames
         if frame.field in told and not _is_plain(frame)
     ]
 
 
-def _written(frame: Frame, message: Message) -> str:
+def _written(frame: Frame, message: Message, layout: Layout) -> str:
+    if any(rule.field == frame.field for rule in layout.derivations):
+        frame = replace(frame, empty=REQUIRED)  # an empty frame leaves it to the rule
     return ex.write(frame, message, f"message.{frame.field}", f"_F{frame.position}")
 
 
@@ -263,7 +266,7 @@ def _item(frame: Frame, message: Message, layout: Layout) -> str:
     counts = any(other.length_of == frame.field for other in layout.frames)
     if counts and not _is_plain(frame):
         return f"f{frame.position}"
-    return _written(frame, message)
+    return _written(frame, message, layout)
 
 
 def _tail(message: Message, layout: Layout) -> list[str]:
@@ -277,8 +280,8 @@ def _tail(message: Message, layout: Layout) -> list[str]:
         step = layout.frames[least:most]
         items = [_item(frame, message, layout) for frame in step]
         if len(tests) == 1 and step[0].empty == step[0].absent and items[0].startswith('b"" if '):
-            items = [items[0].partition(" else ")[2]]  # the test has just ruled it out
-        lines += [*before, *condition(tests, "or", INNER), *_counted(step, message, inner)]
+            items[0] = items[0].partition(" else ")[2]  # the test has just ruled it out
+        lines += [*before, *condition(tests, "or", INNER), *_counted(step, message, layout, inner)]
         lines += spans("frames += [", items, "]", inner)
     return lines
 

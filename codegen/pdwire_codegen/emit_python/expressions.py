@@ -185,7 +185,7 @@ def is_empty(field: Field, message: Message, value: str) -> str | None:
     assert kind is not None
     if kind.is_int and _may_be_negative(field, message):
         return f"{value} is None or {value} < 0" if none else f"{value} < 0"
-    if kind.is_int or kind.value in {"bool", "object"}:
+    if kind.is_int or kind.value == "bool":
         return f"{value} is None" if none else None
     if none and wire_type(field.type).shape == "flat":
         return f"{value} is None or not len({value})"
@@ -199,7 +199,7 @@ def is_filled(field: Field, message: Message, value: str) -> str | None:
     assert kind is not None
     if kind.is_int and _may_be_negative(field, message):
         return f"{value} is not None and {value} >= 0" if none else f"{value} >= 0"
-    if kind.is_int or kind.value in {"bool", "object"}:
+    if kind.is_int or kind.value == "bool":
         return f"{value} is not None" if none else None
     if none and wire_type(field.type).shape == "flat":
         return f"{value} is not None and len({value})"

@@ -10,6 +10,7 @@ from pdwire_codegen.emit_python.writing import (
     docstring,
     import_order,
     literal,
+    natural,
     prose,
     spans,
 )
@@ -125,7 +126,8 @@ def _field_doc(field: Field) -> str:
 def _draft(message: Message, annotations: dict[str, str]) -> list[str]:
     lines = ["class Draft(Message):"]
     lines += docstring(f"A {message.class_name} that is still being filled.", "    ")
-    names = sorted(literal(field.name) for field in message.fields)
+    ordered = sorted((field.name for field in message.fields), key=natural)
+    names = [literal(name) for name in ordered]
     lines += ["", *spans("__slots__ = (", names, ",)" if len(names) == 1 else ")", "    "), ""]
     lines += [f"    {field.name}: {annotations[field.name]}" for field in message.fields]
     return lines

@@ -119,9 +119,9 @@ def emit_table(spec: Spec) -> str:
     module.add('__all__ = ["ALIASES", "CODECS", "ORDER"]', "")
     module.add("CODECS: Final[tuple[Codec[Any], ...]] = (")
     module.add(*(f"    *{_alias(message)}," for message in spec.messages), ")")
-    module.add(
-        *spans("ORDER: Final[tuple[str, ...]] = (", [literal(r) for r in spec.releases], ")")
-    )
+    releases = [literal(release) for release in spec.releases]
+    close = ",)" if len(releases) == 1 else ")"
+    module.add(*spans("ORDER: Final[tuple[str, ...]] = (", releases, close))
     pairs = [f"{literal(a)}: {literal(name)}" for a, name in sorted(aliases.items())]
     module.add(*spans("ALIASES: Final[dict[str, str]] = {", pairs, "}"))
     return module.render()
@@ -140,12 +140,10 @@ def emit_root(spec: Spec) -> str:
     module.need("pdwire.wire.table", "ALIASES", "CODECS", "ORDER")
     module.need("typing", "Final")
     public = ["Recognition", *groups, "layout", "layouts", "recognise", "releases"]
-    module.add(*spans("__all__ = [", [literal(n) for n in sorted(public, key=_sorted)], "]"), "")
+    module.add(
+        *spans("__all__ = [", [literal(n) for n in sorted(public, key=import_order)], "]"), ""
+    )
     module.add("_REGISTRY: Final = Registry(CODECS, ORDER, ALIASES)", "")
     for name in ("layout", "layouts", "releases", "recognise"):
         module.add(f"{name} = _REGISTRY.{name}")
     return module.render()
-
-
-def _sorted(name: str) -> tuple[int, str]:
-    return (0 if name[:1].isupper() else 1, name)

@@ -63,7 +63,9 @@ def _pattern(message: Message, pieces: list[_Piece]) -> str:
 
 def _raw(pattern: str) -> str:
     """A literal of the pattern's bytes, raw where that can be."""
-    return literal(pattern.encode()) if '"' in pattern else f'rb"{pattern}"'
+    if '"' not in pattern:
+        return f'rb"{pattern}"'
+    return literal(pattern.encode()) if "'" in pattern else f"rb'{pattern}'"
 
 
 def text_codec(message: Message, layout: Layout, module: Module) -> list[str]:

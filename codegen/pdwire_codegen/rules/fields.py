@@ -68,14 +68,14 @@ def _ranges(
         for frame in layout.frames:
             if frame.min is None and frame.max is None:
                 continue
-            field = fields.get(frame.field or "")
+            carried = fields.get(frame.field or "")
             owner = f"frame {frame.key} of {layout.id}"
-            if field is None:
+            if carried is None:
                 yield owner, frame.type, frame.min, frame.max, frame.path
                 continue
-            low = field.min if frame.min is None else frame.min
-            high = field.max if frame.max is None else frame.max
-            yield owner, frame.type or field.type, low, high, frame.path
+            low = carried.min if frame.min is None else frame.min
+            high = carried.max if frame.max is None else frame.max
+            yield owner, frame.type or carried.type, low, high, frame.path
 
 
 def range_type(message: DraftMessage) -> Iterator[Finding]:
