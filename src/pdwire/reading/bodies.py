@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, quote_plus
 
 from pdwire.reading.errors import Refused, shorten, shorten_value
 from pdwire.reading.result import Draft, Fault
+from pdwire.reading.rules import meant
 from pdwire.reading.scalars import integer
 from pdwire.reading.spec import Field, Given, Key, Layout, Message, Slot, Value
 from pdwire.reading.types import build, parse, same, slot_construct
@@ -206,8 +207,8 @@ def write(message: Message, layout: Layout, values: Mapping[str, Value]) -> byte
 
 
 def _said(key: Key, values: Mapping[str, Value]) -> bool:
-    lack = key.absent
-    lacking = isinstance(lack, Given) and same(lack.value, values[key.field])
+    lack = meant(key.absent, values)
+    lacking = lack is not None and same(lack.value, values[key.field])
     return not (key.optional and lacking)
 
 

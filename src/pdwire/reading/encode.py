@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 from pdwire.reading import bodies, texts
 from pdwire.reading.errors import Kind, ReadingError, Refused, shorten_value
-from pdwire.reading.rules import derived, repeated
-from pdwire.reading.spec import Given, Layout, Meaning, Message, Repeat, Slot, Value
+from pdwire.reading.rules import derived, meant
+from pdwire.reading.spec import Layout, Meaning, Message, Slot, Value
 from pdwire.reading.types import build, same, slot_construct, write_slot
 
 Values = Mapping[str, Value]
@@ -82,14 +82,6 @@ def _fill(told: dict[str, Value], name: str, meaning: Meaning) -> None:
         told[name] = value.value
 
 
-def meant(meaning: Meaning, values: Values) -> Given | None:
-    """A meaning with its repeat filled in; ``None`` where there is none or it is not known."""
-    if isinstance(meaning, Repeat):
-        needed = {meaning.like, meaning.from_field or meaning.like}
-        return Given(value=repeated(meaning, values)) if needed <= values.keys() else None
-    return meaning if isinstance(meaning, Given) else None
-
-
 def encodings(
     message: Message, layout: Layout, values: Values
 ) -> Iterator[list[bytes] | ReadingError]:
@@ -128,7 +120,7 @@ def _attempt(
     frames: list[bytes] = []
     for slot in layout.frames[:count]:
         try:
-            frames.append(_frame(message, slot, values))
+            frames.append(_frame(message, slot, values, ruled=slot.field in ruled))
         except Refused as refusal:
             came = refusal.came or "what was given"
             return _lossy(message, layout, slot, refusal.expected, came)
@@ -147,13 +139,17 @@ def _lossy(message: Message, layout: Layout, slot: Slot, expected: str, came: st
     )
 
 
-def _frame(message: Message, slot: Slot, values: Values) -> bytes:
-    """One frame; a length is written when the others are known."""
+def _frame(message: Message, slot: Slot, values: Values, *, ruled: bool) -> bytes:
+    """One frame; a length is written when the others are known.
+
+    An empty frame of a ``ruled`` field would leave it to the rule, so none is written.
+    """
     if slot.field is None:
         return build(slot_construct(slot), None) if slot.const is not None else b""
     field = message.field(slot.field)
     kind = slot.type if field is None else field.type
-    return write_slot(slot, values[slot.field], kind, meant(slot.empty, values))
+    empty = None if ruled else meant(slot.empty, values)
+    return write_slot(slot, values[slot.field], kind, empty)
 
 
 def _with_lengths(layout: Layout, frames: list[bytes]) -> list[bytes]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pdwire.reading.errors import shorten_value
-from pdwire.reading.spec import Derivation, Invariant, Repeat, Value
+from pdwire.reading.spec import Derivation, Given, Invariant, Meaning, Repeat, Value
 
 Values = Mapping[str, Value]
 
@@ -32,6 +32,14 @@ def repeated(repeat: Repeat, values: Values) -> Value:
     like = values[repeat.like]
     word = repeat.word if repeat.from_field is None else values[repeat.from_field]
     return [word] * len(like) if isinstance(like, list) else []
+
+
+def meant(meaning: Meaning, values: Values) -> Given | None:
+    """A meaning with its repeat filled in; ``None`` where there is none or it is not known."""
+    if isinstance(meaning, Repeat):
+        needed = {meaning.like, meaning.from_field or meaning.like}
+        return Given(value=repeated(meaning, values)) if needed <= values.keys() else None
+    return meaning if isinstance(meaning, Given) else None
 
 
 def is_empty(value: Value) -> bool:
