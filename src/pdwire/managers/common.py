@@ -25,7 +25,7 @@ from pdwire.managers.decode_side import DecodeSide
 from pdwire.managers.health import Counters
 from pdwire.managers.memory import AuxMemory
 from pdwire.managers.peers import Peer
-from pdwire.managers.planner import Chunk
+from pdwire.managers.planner import Chunk, PlanError
 from pdwire.managers.prefill_side import PrefillSide, Task, write_to
 from pdwire.managers.sockets import Endpoint, Loop, Outbox, SendError
 from pdwire.rooms import (
@@ -36,13 +36,15 @@ from pdwire.rooms import (
     SendAbortAck,
     SendStatus,
 )
-from pdwire.wire import layout
+from pdwire.wire import layout, layouts
 from pdwire.wire.bootstrap import RoutePut
 from pdwire.wire.common import AuxData
 
 __all__ = ["CommonKVManager", "Notifications"]
 
 _LOG: Final = logging.getLogger("pdwire.managers")
+_VITAL: Final = {"is_dummy": False, "decode_prefix_len": 0, "dst_dcp_size": 1}
+"""Fact -> the value that goes without saying."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,7 @@ class CommonKVManager(BaseKVManager):
             started on rank 0 (``config.bootstrap_port`` 0) or the configured one is used.
 
     Raises:
+        ValueError: ``aux_over_tcp`` with a backend that has no AUX_DATA.
         EngineError: the engine cannot be made, or refuses the memory.
         BootstrapError: the bootstrap server cannot be reached.
     """
@@ -73,6 +76,8 @@ class CommonKVManager(BaseKVManager):
     backend: ClassVar[str]
     wire_backend: ClassVar[str]
     status_class: ClassVar[type[Message]]
+    always_said: ClassVar[tuple[str, ...]] = ()
+    """Facts that are given to every layout, because their absence means something."""
 
     def __init__(
         self,
@@ -85,6 +90,8 @@ class CommonKVManager(BaseKVManager):
         self.args = args
         self.mode = mode
         self.config = config or ManagerConfig()
+        if self.config.aux_over_tcp and not layouts(self.wire_backend, "AUX_DATA"):
+            raise ValueError(f"{self.backend} has no message that carries auxiliary rows")
         self.counters = Counters()
         self.engine = engine if engine is not None else self.make_engine()
         self._regions = [
@@ -213,9 +220,17 @@ class CommonKVManager(BaseKVManager):
     # --------------------------------------------------------------- messages
 
     def build(self, message: str, facts: dict[str, object], release: str) -> list[bytes]:
-        """Frames of a message in a release's layout; facts that it lacks are left out."""
+        """Frames of a message in a release's layout.
+
+        Facts that the layout lacks are left out, but for those without which the other side
+        would do something else.
+
+        Raises:
+            LossyEncodeError: it cannot carry such a fact.
+        """
         codec = layout(self.wire_backend, message, release=release)
-        held = {*codec.fields, *(f for f in facts if f == "is_dummy")}
+        vital = {f for f, nothing in _VITAL.items() if facts.get(f, nothing) not in {nothing, None}}
+        held = {*codec.fields, *vital, *self.always_said}
         known = set(field_names(codec.cls))
         return codec.encode(codec.cls(**{k: v for k, v in facts.items() if k in held & known}))
 
@@ -349,7 +364,8 @@ class CommonKVManager(BaseKVManager):
             message = AuxData(
                 room=chunk.room, buffer_index=buffer, aux_index=info.dst_aux_index, data=data
             )
-            self.say((info.endpoint, info.dst_port), "AUX_DATA", message, peer.release)
+            if not self.say((info.endpoint, info.dst_port), "AUX_DATA", message, peer.release):
+                raise PlanError(f"auxiliary buffer {buffer} could not be sent to {peer.id}")
 
     # --------------------------------------------------------------- bootstrap
 

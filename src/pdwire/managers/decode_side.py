@@ -60,6 +60,7 @@ class DecodeSide:
         self.rooms = DecodeRooms(core.config.limits)
         self._mappings: dict[str, tuple[Sizes, RankMapping]] = {}
         self._connections: dict[int, Connection] = {}
+        self._aux_rows: dict[int, int | None] = {}
         self._lines: dict[tuple[str, int], tuple[Line, ...]] = {}
         self._prefills: dict[str, int] = {}
         self._shut: str | None = None
@@ -106,9 +107,14 @@ class DecodeSide:
                     del self._lines[key]
 
     def _take_aux(self, message: AuxData) -> None:
-        """Write a row that came over the control plane, for an active room only."""
-        if self.status(message.room) is not KVPoll.Transferring:
+        """Write a row that came over the control plane: an active room's own, nothing else."""
+        with self.lock:
+            status, row = self.rooms.status(message.room), self._aux_rows.get(message.room)
+        if status is not KVPoll.Transferring:
             self.core.counters.add("dropped", "aux-room-not-active")
+            return
+        if message.aux_index != row:  # another room's, if anybody's
+            self.core.counters.add("dropped", "aux-foreign-row")
             return
         try:
             self.core.aux_memory.write(message.buffer_index, message.aux_index, message.data)
@@ -231,15 +237,26 @@ class DecodeSide:
         return tuple(lines)
 
     def publish(
-        self, room: int, lines: Sequence[Line], metadata: Callable[[bool], list[bytes]]
+        self,
+        room: int,
+        lines: Sequence[Line],
+        aux_index: int | None,
+        metadata: Callable[[bool], list[bytes]],
     ) -> None:
         """Send metadata to every prefill rank of a room.
+
+        Args:
+            room: the room.
+            lines: its prefill ranks.
+            aux_index: the auxiliary row that it may be written to.
+            metadata: frames, for a dummy or not.
 
         Raises:
             SendError: a prefill rank takes no messages; the room is aborted then.
         """
         with self.lock:
             wanted = self.rooms.sent_metadata(room, time.monotonic())
+            self._aux_rows[room] = aux_index
         if not wanted:
             return
         try:
@@ -261,6 +278,7 @@ class DecodeSide:
         self.core.on_room_closed(room)
         with self.lock:
             self._connections.pop(room, None)
+            self._aux_rows.pop(room, None)
 
     def pages_released(self, room: int, life: int) -> bool:
         """Whether no prefill rank can write into the room's pages any more."""

@@ -31,6 +31,9 @@ class NixlKVManager(StagingManagerMixin, CommonKVManager):
     backend: ClassVar[str] = "nixl"
     wire_backend: ClassVar[str] = "nixl"
     status_class: ClassVar[type[Message]] = nixl.KVStatus
+    # Where a release does not carry them, all pages have one length and lie in VRAM: what is
+    # otherwise must be refused, not left out.
+    always_said: ClassVar[tuple[str, ...]] = ("dst_kv_item_lens", "dst_kv_mem_kinds")
 
     def make_engine(self) -> Engine:
         """A NIXL agent over UCX."""

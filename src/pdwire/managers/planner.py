@@ -136,8 +136,11 @@ class Planner:
         _exist("destination pages", dst_pages, peer.num_slots)
         src_ptrs, src_lens, dst_ptrs, dst_lens = self._pairs(peer)
         if not self.needs_head_slices(peer):
-            if dst_lens and dst_lens != src_lens:
-                raise PlanError(f"pages of {src_lens[0]} bytes here, of {dst_lens[0]} bytes there")
+            # A release that does not say every length says the first one.
+            told = dst_lens or [peer.kv_item_len]
+            differ = dst_lens != src_lens if dst_lens else peer.kv_item_len not in {0, *src_lens}
+            if src_lens and differ:
+                raise PlanError(f"pages of {src_lens[0]} bytes here, of {told[0]} bytes there")
             return page_blocks(src_ptrs, dst_ptrs, src_lens, src_pages, dst_pages)
         total, parallel = self._args.total_kv_head_num, self._config.parallel
         src_heads = heads_per_rank(total, parallel.attn_tp_size)

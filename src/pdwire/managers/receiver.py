@@ -42,11 +42,12 @@ class CommonKVReceiver(BaseKVReceiver):
     def init(self, prefill_dp_rank: int = 0) -> None:
         """Find the prefill ranks and register with those that do not know this rank yet.
 
-        A server that cannot be asked fails the room; nothing is raised.
+        A server that cannot be asked, or a release that cannot say what this rank has to,
+        fails the room; nothing is raised.
         """
         try:
             found = self._side.connect(self.bootstrap_room, self.bootstrap_addr, prefill_dp_rank)
-        except (BootstrapError, SendError) as error:
+        except (BootstrapError, SendError, WireError) as error:
             self._side.abort(self.bootstrap_room, str(error))
             return
         self._lines = found.lines
@@ -78,7 +79,7 @@ class CommonKVReceiver(BaseKVReceiver):
 
         try:
             self._mgr.on_metadata(self.bootstrap_room, kv_indices, tuple(state_indices or ()))
-            self._side.publish(self.bootstrap_room, self._lines, frames)
+            self._side.publish(self.bootstrap_room, self._lines, aux_index, frames)
         except (SendError, WireError) as error:
             self._side.abort(self.bootstrap_room, str(error))
 

@@ -180,13 +180,16 @@ class Fleet:
 
     fabric: Fabric = field(default_factory=Fabric)
     _stack: ExitStack = field(default_factory=ExitStack)
+    _ears: ExitStack = field(default_factory=ExitStack)
+    _kept: list[Memory] = field(default_factory=list)
     _names: count[int] = field(default_factory=lambda: count(20_000))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._stack.close()
+        with self._ears:  # last, so that nobody's last words wait for a listener
+            self._stack.close()
 
     def engine(self, backend: str) -> LoopbackEngine:
         """An engine of the fabric with a name that the backend's wire can carry."""
@@ -226,6 +229,7 @@ class Fleet:
         bootstrap: BootstrapServer | None,
         config: dict[str, Any],
     ) -> Manager:
+        self._kept.append(mem)  # managers know addresses; somebody has to hold the arrays
         defaults: dict[str, Any] = {
             "limits": LIMITS,
             "transfer_threads": 2,
@@ -251,7 +255,7 @@ class Fleet:
     def ear(self) -> Ear:
         """A socket of a peer that the test plays."""
         ear = Ear()
-        self._stack.callback(ear.close)
+        self._ears.callback(ear.close)
         return ear
 
     def played_decode(self, prefill: Manager, **config: Any) -> PlayedDecode:  # noqa: ANN401
@@ -272,6 +276,12 @@ class Fleet:
         for each in played:
             each.register(ranks)
         return played
+
+
+def holds(manager: Manager, writes: int) -> None:
+    """Wait until a held engine has so many writes."""
+    engine = loopback(manager)
+    wait_until(lambda: len(engine._held or ()) >= writes, f"{writes} writes are held")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from tests.pdwire.managers.fleet import (
     begin,
     counter,
     hand_over,
+    holds,
     loopback,
     memory,
     pages,
@@ -54,7 +55,7 @@ class TestInFlight:
         sender, receiver = begin(pair.prefill, pair.decode, 7, pages(4, 5))
         loopback(pair.prefill).hold()
         sender.send(pages(1, 2))
-        wait_until(lambda: counter(pair.prefill, "rooms", "writing") == 1)
+        holds(pair.prefill, 1)
 
         receiver.abort("the client went away")
         assert settled(sender, receiver) == [KVPoll.Failed, KVPoll.Failed]
@@ -71,7 +72,7 @@ class TestInFlight:
         sender, receiver = begin(pair.prefill, pair.decode, 7, pages(4, 5))
         loopback(pair.prefill).hold()
         sender.send(pages(1, 2))
-        wait_until(lambda: counter(pair.prefill, "rooms", "writing") == 1)
+        holds(pair.prefill, 1)
 
         receiver.clear()
         assert settled(sender) == [KVPoll.Failed]
@@ -85,7 +86,7 @@ class TestInFlight:
         loopback(pair.prefill).hold()
         sender.send(pages(1))
         sender.send(pages(2, 3))  # the same thread, behind the first
-        wait_until(lambda: counter(pair.prefill, "rooms", "writing") == 2)
+        holds(pair.prefill, 1)
         before = [region[[5, 6]] for region in pair.target.kv]
 
         receiver.abort()
@@ -144,7 +145,7 @@ def test_a2_an_abort_is_acknowledged_once_drained(fleet: Fleet, backend: str) ->
     sender = waiting(prefill, decode)
     loopback(prefill).hold()
     sender.send(pages(0, 1))
-    wait_until(lambda: counter(prefill, "rooms", "writing") == 1)
+    holds(prefill, 1)
 
     abort(decode, generation=1)
     assert settled(sender) == [KVPoll.Failed]

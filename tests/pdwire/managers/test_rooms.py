@@ -15,6 +15,7 @@ from tests.pdwire.managers.fleet import (
     begin,
     counter,
     hand_over,
+    holds,
     loopback,
     memory,
     pages,
@@ -442,6 +443,7 @@ class TestRestart:
         ready(second)
         loopback(prefill).hold()
         first.send(pages(0, 1))  # occupies the transfer thread
+        holds(prefill, 1)
         second.send(pages(2, 3))  # waits behind it
 
         new = memory(9)
