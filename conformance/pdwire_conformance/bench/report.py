@@ -80,6 +80,7 @@ def _row_json(row: Row) -> dict[str, Any]:
 def _side_json(timing: Timing, ours: Timing) -> dict[str, Any]:
     return {
         "name": timing.name,
+        "turns": len(timing.turns),
         "calls": timing.calls,
         "overhead_ns": round(timing.overhead, 1),
         "ns": _rounded(timing.spread, 1),

@@ -91,4 +91,25 @@ def test_the_collector_rests_while_it_is_quiet() -> None:
 def test_a_call_is_repeated_as_often_as_asked() -> None:
     called: list[None] = []
     assert repeat(lambda: called.append(None))(7) > 0
-    assert len(called) == 7
+    assert len(called) == 1 + 7  # the first is not timed
+
+
+def test_a_very_slow_side_sits_out_the_later_turns() -> None:
+    sides = {
+        "slow": Side(name="slow", run=taking(1.0), empty=taking(0)),
+        "fast": Side(name="fast", run=taking(1e-6), empty=taking(0)),
+    }
+    found = in_turns(sides, Plan(turns=9, seconds=1e-3))
+    assert (len(found["slow"].turns), len(found["fast"].turns)) == (5, 9)
+    assert ratio(found["slow"], found["fast"]).median == pytest.approx(1e6)
+
+
+def test_an_interrupted_try_does_not_make_turns_short() -> None:
+    asked: list[int] = []
+
+    def run(number: int) -> float:
+        asked.append(number)
+        return 1e-3 if len(asked) == 1 else number * 1e-6
+
+    sides = {"a": Side(name="a", run=run, empty=taking(0))}
+    assert in_turns(sides, Plan(turns=1, seconds=1e-3))["a"].calls == 1_000

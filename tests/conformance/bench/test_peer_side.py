@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdwire.wire import layouts, releases
+from pdwire_conformance.bench import peer_side
 from pdwire_conformance.bench.cases import CASES
 from pdwire_conformance.bench.peer_side import work
 from pdwire_conformance.bench.run import BACKENDS
@@ -39,3 +40,10 @@ def test_what_runs_follows_the_release() -> None:
 def test_a_status_has_its_own_decoder_with_nixl_and_none_with_mooncake() -> None:
     assert "loop" in work("mooncake", "KV_STATUS", "decode", "0.5.19").what
     assert "parse_kv_status_message" in work("nixl", "KV_STATUS", "decode", "0.5.23").what
+
+
+def test_stand_ins_run_alone_as_often_as_the_release_is_called() -> None:
+    called: list[None] = []
+    run = peer_side._looped(FRAMES, lambda: called.append(None))
+    run(7)
+    assert len(called) == 1 + 7  # the first is not timed
