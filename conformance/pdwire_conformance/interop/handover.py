@@ -224,6 +224,8 @@ def _different(
             if not sent:
                 yield f"{part} {key} is held by no prefill rank"
             for each in sent:
-                wrong = [index for index, (a, b) in enumerate(zip(digests, each, strict=False)) if a != b]
+                wrong = [
+                    index for index, (a, b) in enumerate(zip(digests, each, strict=False)) if a != b
+                ]
                 if wrong or len(digests) != len(each):
                     yield f"{part} {key} differs at positions {wrong[:8]} of {len(each)}"

@@ -49,7 +49,7 @@ def _topology(options: Options, memory: Memory) -> dict[str, Any]:
         "pp_rank": options.pp_rank,
         "prefill_start_layer": first,
         "prefill_end_layer": memory.layer_ids[-1] + 1,
-        "kv_layer_ids": [],
+        "kv_layer_ids": memory.kv_layer_ids,
         "kv_data_mem_kinds": [options.memory] * len(memory.kv),
         "kv_head_num": heads,
         "total_kv_head_num": options.heads,

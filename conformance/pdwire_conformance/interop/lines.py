@@ -57,3 +57,10 @@ def _answer(operations: Mapping[str, Operation], request: Request) -> Answer:
         where = f"{Path(last.filename).name}:{last.lineno}"
         text = f"{error} ({where})"[:500]
         return {"error": {"type": type(error).__name__, "text": text, "where": "side"}}
+
+
+def refuse(answers: TextIO, error: Exception) -> None:
+    """Say, instead of serving, why a side cannot be had here."""
+    told = {"type": "PeerUnavailable", "text": str(error), "where": "runner"}
+    answers.write(json.dumps({"id": None, "error": told}) + "\n")
+    answers.flush()

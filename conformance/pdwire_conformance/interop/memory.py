@@ -73,6 +73,12 @@ class Memory:
             else []
         )
 
+    @property
+    def kv_layer_ids(self) -> list[int]:
+        """Layer of each KV region, where the model says it; else empty."""
+        kinds = 1 if self.options.mla else 2
+        return self.layer_ids * kinds if self.options.layer_ids else []
+
     def fill(self, seed: int) -> None:
         """Write the content that belongs to the seed into every region."""
         options = self.options

@@ -36,6 +36,8 @@ class Options:
     mla: bool = False
     memory: str = "DRAM"
     """What NIXL is told that KV memory is; ``VRAM`` takes a release's path for GPU memory."""
+    layer_ids: bool = False
+    """Say which layer each KV region is, as pools of hybrid models do."""
     state: bool = False
     """One state component of one row per page beside KV."""
     staging: int = 0

@@ -17,12 +17,10 @@ Requests (``op``), besides ``hello`` and ``stop``:
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
 from collections.abc import Callable
-from typing import TextIO
 
 from pdwire_conformance.peers.errors import PeerUnavailable
 from pdwire_conformance.peers.loader import load
@@ -30,7 +28,7 @@ from pdwire_conformance.peers.wheels import fetch
 
 from .answers import Context, answers
 from .engine import without_gpu, without_rdma
-from .lines import TRACE, Answer, Request, protocol_output, serve
+from .lines import TRACE, Answer, Request, protocol_output, refuse, serve
 from .options import Options, parse
 from .theirs import Theirs
 
@@ -47,7 +45,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         operations = _operations(options)
     except (PeerUnavailable, ImportError) as error:
-        _refuse(output, error)
+        refuse(output, error)
         return UNAVAILABLE
     serve(operations, sys.stdin, output)
     # Real managers leave threads behind that never end by themselves.
@@ -73,12 +71,6 @@ def _environment(options: Options) -> dict[str, str]:
         told["SGLANG_DISAGG_STAGING_BUFFER"] = "1"
         told["SGLANG_DISAGG_STAGING_POOL_SIZE_MB"] = str(options.staging)
     return told
-
-
-def _refuse(output: TextIO, error: Exception) -> None:
-    told = {"type": type(error).__name__, "text": str(error), "where": "side"}
-    output.write(json.dumps({"id": None, "error": told}) + "\n")
-    output.flush()
 
 
 if __name__ == "__main__":

@@ -5,90 +5,42 @@ Rules:
 * Manager, sender, receiver and bootstrap server are the release's own classes, unmodified.
   The scheduler that drives them is ours: it makes them, polls them and clears them in the
   order in which the release's own scheduler does.
-* Nothing waits here: ``send`` and ``receive`` start something, ``poll`` moves it on.
 """
 
 from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from pdwire_conformance.peers.loader import LoadedRelease
 
 from .answers import Context
 from .kv_args import kv_args
 from .lines import Answer, Request
-from .memory import Memory
+from .operations import Operations
 from .options import Options
 
-POLLS = ("Failed", "Bootstrapping", "WaitingForInput", "Transferring", "Success")
 _NAMES = {"mooncake": "Mooncake", "nixl": "Nixl"}
 START_S = 20.0
 """Seconds that a bootstrap server has to listen."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Sending:
-    """A room on a prefill side: its sender, and the chunks that are still to be sent."""
-
-    sender: Any
-    aux: int
-    chunks: list[list[int]]
-    state: list[int] | None
-    held: int = 0
-    """Chunks kept back until ``release``."""
-    started: bool = False
-
-
-@dataclass(slots=True, kw_only=True)
-class Receiving:
-    """A room on a decode side: its receiver, and what to ask for once it is connected."""
-
-    receiver: Any
-    metadata: dict[str, Any] = field(default_factory=dict)
-    asked: bool = False
-
-
-class Theirs:
+class Theirs(Operations):
     """The operations of a side whose manager is a release's."""
 
     def __init__(self, options: Options, peer: LoadedRelease, context: Context) -> None:
-        self.options = options
-        self.memory = Memory(options)
+        super().__init__(options)
         self._peer = peer
         self._context = context
         self._manager: Any = None
         self._server: Any = None
         self._bootstrap = ""
-        self._rooms: dict[int, Sending | Receiving] = {}
 
-    def operations(self) -> dict[str, Callable[[Request], Answer]]:
-        """What this side answers to."""
-        return {
-            "hello": self._hello,
-            "start": self._start,
-            "fill": self._fill,
-            "wipe": self._wipe,
-            "send": self._send,
-            "release": self._release,
-            "receive": self._receive,
-            "poll": self._poll,
-            "abort": self._abort,
-            "released": self._released,
-            "clear": self._clear,
-            "digest": self._digest,
-            "stop": lambda _: {},
-        }
-
-    def _hello(self, _: Request) -> Answer:
-        conn = self._peer.module("common.conn")
-        backend = self._peer.module(f"{self.options.backend}.conn")
-        source = inspect.getsource(backend) + inspect.getsource(conn)
+    def hello(self, request: Request) -> Answer:
+        """What this release knows of aborts."""
+        modules = (self._peer.module(f"{name}.conn") for name in ("common", self.options.backend))
+        source = "".join(map(inspect.getsource, modules))
         return {
             "release": self.options.release,
             "backend": self.options.backend,
@@ -96,7 +48,8 @@ class Theirs:
             "awaits_release": self._awaits_release(),
         }
 
-    def _start(self, request: Request) -> Answer:
+    def start(self, request: Request) -> Answer:
+        """Make the manager, and the bootstrap server on the first prefill rank."""
         self._bootstrap = str(request.get("bootstrap") or "")
         self._serve_bootstrap()
         self._context.group.shared = request.get("shared")
@@ -123,151 +76,72 @@ class Theirs:
         name = f"{_NAMES[self.options.backend]}KV{kind}"
         return self._peer.attribute(f"{self.options.backend}.conn", name)
 
-    def _fill(self, request: Request) -> Answer:
-        self.memory.fill(int(request["seed"]))
-        return {}
-
-    def _wipe(self, _: Request) -> Answer:
-        self.memory.wipe()
-        return {}
-
-    def _send(self, request: Request) -> Answer:
-        room = int(request["room"])
-        chunks = [list(chunk) for chunk in request["chunks"]]
+    def sender(self, number: int) -> Any:
+        """The release's sender."""
         given: dict[str, Any] = {
             "mgr": self._manager,
             "bootstrap_addr": self._bootstrap,
-            "bootstrap_room": room,
+            "bootstrap_room": number,
             "dest_tp_ranks": [self.options.tp_rank],
             "pp_rank": self.options.pp_rank,
         }
-        self._rooms[room] = Sending(
-            sender=_called(self._class("Sender"), given),
-            aux=int(request["aux_index"]),
-            chunks=chunks,
-            state=request.get("state"),
-            held=int(request.get("hold", 0)),
-        )
-        return {}
+        return _called(self._class("Sender"), given)
 
-    def _release(self, request: Request) -> Answer:
-        room = self._rooms[int(request["room"])]
-        assert isinstance(room, Sending)
-        room.held = 0
-        return {}
-
-    def _receive(self, request: Request) -> Answer:
-        room, address = int(request["room"]), str(request["bootstrap"])
+    def receiver(
+        self, number: int, bootstrap: str, metadata: dict[str, Any], prefix_len: int | None
+    ) -> Any:
+        """The release's receiver; up to 0.5.9 it connects when it is made, then by itself."""
         connected = getattr(self._manager, "try_ensure_parallel_info", None)
-        if connected is not None and not connected(address):
-            return {"connected": False}
+        if connected is not None and not connected(bootstrap):
+            return None
         given = {
             "mgr": self._manager,
-            "bootstrap_addr": address,
-            "bootstrap_room": room,
+            "bootstrap_addr": bootstrap,
+            "bootstrap_room": number,
             "prefill_dp_rank": 0,
         }
-        receiver = _called(self._class("Receiver"), given)
-        if hasattr(receiver, "send_metadata"):
-            receiver.init(0)
-            ask = receiver.send_metadata
+        made = _called(self._class("Receiver"), given)
+        if hasattr(made, "send_metadata"):
+            made.init(0)
+            ask = made.send_metadata
         else:
-            ask = receiver.init  # before 0.5.10 the one call does both
-        self._rooms[room] = Receiving(receiver=receiver)
-        prefix = request.get("decode_prefix_len")
-        metadata = {
-            "kv_indices": np.array(request["pages"], np.int32),
-            "aux_index": int(request["aux_index"]),
-            "state_indices": self._state(request.get("state")),
-        }
-        ask(**metadata, **({} if prefix is None else {"decode_prefix_len": prefix}))
-        return {"connected": True}
+            ask = made.init
+        ask(**metadata, **({} if prefix_len is None else {"decode_prefix_len": prefix_len}))
+        return made
 
-    def _state(self, rows: list[int] | None) -> Any:
+    def state_indices(self, rows: list[int] | None) -> Any:
         """Flat up to 0.5.11, one list per component from then on."""
-        if rows is None:
-            return None
-        return [rows] if self._peer.has_class("base.conn", "StateType") else rows
+        nested = self._peer.has_class("base.conn", "StateType")
+        return super().state_indices(rows) if nested else rows
 
-    def _poll(self, request: Request) -> Answer:
-        return {"rooms": {str(room): self._told(int(room)) for room in request["rooms"]}}
+    def prefix_len(self, sender: Any) -> int:
+        """None before 0.5.11."""
+        ask = getattr(sender, "pop_decode_prefix_len", None)
+        return 0 if ask is None else int(ask())
 
-    def _told(self, number: int) -> list[str]:
-        room = self._rooms[number]
-        if isinstance(room, Sending):
-            status = int(room.sender.poll())
-            self._advance(room, status)
-        else:
-            status = int(room.receiver.poll())
-        reason = self._manager.failure_records.get(number, "") if status == 0 else ""
-        return [POLLS[status], str(reason)]
+    def reason(self, number: int, end: Any) -> str:
+        """What the manager has recorded."""
+        return str(self._manager.failure_records.get(number, ""))
 
-    def _advance(self, room: Sending, status: int) -> None:
-        """Send what may be sent, as the scheduler does once the decode side has asked."""
-        if status not in (2, 3):
-            return
-        if not room.started:
-            self._skip_prefix(room)
-            room.sender.init(sum(map(len, room.chunks)), room.aux)
-            room.started = True
-        while len(room.chunks) > room.held:
-            chunk = room.chunks.pop(0)
-            last = not room.chunks
-            state = self._state(room.state) if last else None
-            room.sender.send(np.array(chunk, np.int32), state)
-
-    def _skip_prefix(self, room: Sending) -> None:
-        """Drop the pages that the decode side says it has; the last chunk is sent, even empty."""
-        ask = getattr(room.sender, "pop_decode_prefix_len", None)
-        skipped = ask() // self.options.page_size if ask is not None else 0
-        pages = [len(chunk) for chunk in room.chunks]
-        starts = [sum(pages[:index]) for index in range(len(pages))]
-        kept = [
-            chunk[max(0, skipped - start) :]
-            for start, chunk in zip(starts, room.chunks, strict=True)
-        ]
-        room.chunks = [chunk for chunk in kept[:-1] if chunk] + kept[-1:]
-
-    def _abort(self, request: Request) -> Answer:
-        number = int(request["room"])
-        end = self._end(number)
+    def abort(self, number: int, end: Any) -> None:
+        """As the scheduler does it."""
         # Up to 0.5.20 it is the scheduler that begins to count acknowledgements.
         if self._awaits_release() and not hasattr(end, "ensure_abort_notified"):
             self._manager.register_deferred_abort_room(number)
         end.abort()
-        return {}
 
     def _awaits_release(self) -> bool:
         """Whether this decode side keeps an aborted room's pages until it is acknowledged."""
         on = getattr(self._manager, "enable_deferred_decode_kv_release", False)
         return bool(on) and not self.options.is_prefill
 
-    def _released(self, request: Request) -> Answer:
-        """Whether the decode side may reuse the pages of an aborted room."""
-        number = int(request["room"])
-        receiver = self._end(number)
-        needed = len(receiver.bootstrap_infos)
-        return {"released": bool(self._manager.is_abort_release_safe(number, needed))}
+    def released(self, number: int, end: Any) -> bool:
+        """Whether every prefill rank has acknowledged."""
+        return bool(self._manager.is_abort_release_safe(number, len(end.bootstrap_infos)))
 
-    def _clear(self, request: Request) -> Answer:
-        number = int(request["room"])
-        self._end(number).clear()
-        del self._rooms[number]
+    def health(self, request: Request) -> Answer:
+        """A release says nothing of itself."""
         return {}
-
-    def _end(self, number: int) -> Any:
-        room = self._rooms[number]
-        return room.sender if isinstance(room, Sending) else room.receiver
-
-    def _digest(self, request: Request) -> Answer:
-        told: Answer = {}
-        if "pages" in request:
-            told["kv"] = self.memory.page_digests(request["pages"])
-        if "aux" in request:
-            told["aux"] = self.memory.aux_digests(int(request["aux"]))
-        if "state" in request:
-            told["state"] = self.memory.state_digests(request["state"])
-        return told
 
 
 def _called(function: Any, given: dict[str, Any]) -> Any:

@@ -35,40 +35,25 @@ class Topology:
 
     def prefill(self, release: str, backend: str, **more: Any) -> list[Options]:
         """One options per prefill rank; the first one serves the bootstrap."""
+        told = {"release": release, "backend": backend, "role": "prefill", **self.common, **more}
         return [
-            self._side(release, backend, "prefill", self.prefill_tp, tp, more, pp)
-            for pp in range(self.prefill_pp)
-            for tp in range(self.prefill_tp)
+            Options(
+                tp_size=self.prefill_tp,
+                tp_rank=rank,
+                pp_size=self.prefill_pp,
+                pp_rank=stage,
+                **told,
+            )
+            for stage in range(self.prefill_pp)
+            for rank in range(self.prefill_tp)
         ]
 
     def decode(self, release: str, backend: str, **more: Any) -> list[Options]:
         """One options per decode rank."""
+        told = {"release": release, "backend": backend, "role": "decode", **self.common, **more}
         return [
-            self._side(release, backend, "decode", self.decode_tp, tp, more)
-            for tp in range(self.decode_tp)
+            Options(tp_size=self.decode_tp, tp_rank=rank, **told) for rank in range(self.decode_tp)
         ]
-
-    def _side(
-        self,
-        release: str,
-        backend: str,
-        role: str,
-        size: int,
-        rank: int,
-        more: Mapping[str, Any],
-        stage: int = 0,
-    ) -> Options:
-        stages = self.prefill_pp if role == "prefill" else 1
-        return Options(
-            release=release,
-            backend=backend,
-            role=role,
-            tp_size=size,
-            tp_rank=rank,
-            pp_size=stages,
-            pp_rank=stage,
-            **{**self.common, **more},
-        )
 
 
 EQUAL = Topology(name="tp1-tp1", doc="one rank each")
@@ -121,7 +106,7 @@ TOPOLOGIES = (
         name="pp2-tp1",
         doc="two pipeline stages, each its layers",
         prefill_pp=2,
-        common={"memory": "VRAM"},
+        common={"layer_ids": True, "memory": "VRAM"},
     ),
     Topology(
         name="state", doc="one state component beside KV", common={"state": True, "memory": "VRAM"}
