@@ -14,6 +14,7 @@ from itertools import pairwise
 from pdwire_codegen.emit_python import expressions as ex
 from pdwire_codegen.emit_python import lacking
 from pdwire_codegen.emit_python.encoder import INNER, encoder
+from pdwire_codegen.emit_python.fitting import alternatives
 from pdwire_codegen.emit_python.http import http_codec
 from pdwire_codegen.emit_python.invariants import check_function, ending
 from pdwire_codegen.emit_python.names import message_package, speakers
@@ -243,11 +244,12 @@ def _encoder(message: Message, layout: Layout) -> list[str]:
 def _counted(frames: tuple[Frame, ...], message: Message, layout: Layout, indent: str) -> list[str]:
     """``f3 = …`` of each frame whose bytes another one counts."""
     told = {frame.length_of for frame in frames} - {None}
-    return [
-        f"{indent}f{frame.position} = {_written(frame, message, layout)}"
-        for frame in frames
-        if frame.field in told and not _is_plain(frame)
-    ]
+    lines: list[str] = []
+    for frame in frames:
+        if frame.field in told and not _is_plain(frame):
+            parts = alternatives(_written(frame, message, layout))
+            lines += choice(f"{indent}f{frame.position} = ", parts)
+    return lines
 
 
 def _written(frame: Frame, message: Message, layout: Layout) -> str:

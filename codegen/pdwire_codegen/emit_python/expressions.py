@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from pdwire_codegen.emit_python.fitting import operands
 from pdwire_codegen.emit_python.message import may_be_none
 from pdwire_codegen.emit_python.types import wire_type
 from pdwire_codegen.emit_python.writing import literal
@@ -171,7 +172,8 @@ def holds(rule: Derivation, message: Message, owner: str) -> list[str]:
     ]
     if len(tests) == 1:
         return tests
-    first, *rest = [f"({t})" if " or " in t else t for t in cheapest_first(tests)]
+    joined = [f"({test})" if " or " in test else test for test in cheapest_first(tests)]
+    first, *rest = [part for test in joined for part in operands(test, "and")]
     return [first, *(f"and {test}" for test in rest)]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["WIDTH", "fit"]
+__all__ = ["WIDTH", "alternatives", "fit", "operands"]
 
 WIDTH = 100
 
@@ -32,6 +32,16 @@ def fit(line: str) -> list[str]:
         return [line]
     inner = _inside(code[opened + 1 : -1], f"{indent}    ", grouping=_is_grouping(code, opened))
     return [indent + code[: opened + 1], *inner, indent + code[-1] + tail]
+
+
+def alternatives(code: str) -> list[str]:
+    """An expression as the parts of a choice: a value, ``if`` a test, ``else`` another."""
+    return [part.strip() for part in _parts(code, *_OPERATORS[0])]
+
+
+def operands(code: str, word: str) -> list[str]:
+    """What ``and`` or ``or`` joins outside of brackets."""
+    return [part.strip().removeprefix(f"{word} ") for part in _parts(code, f" {word} ")]
 
 
 def _inside(body: str, indent: str, *, grouping: bool) -> list[str]:

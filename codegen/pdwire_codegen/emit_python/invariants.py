@@ -24,16 +24,22 @@ def check_function(message: Message, layout: Layout) -> list[str]:
         alone = len(tests) == 1
         tests = [f"({test})" if " or " in test and not alone else test for test in tests]
         lines += condition(tests, "and", "    ")
-        says = ", ".join(_shown(name, message) for name in invariant.fields)
-        lines += _told(f"f{literal(says)}")
+        lines += _told([_shown(name, message) for name in invariant.fields])
         args = ["_L", literal(_says(invariant)), "came", literal(invariant.fields[-1])]
         lines += spans("broken(", args, ")", "        ")
     return lines
 
 
-def _told(text: str) -> list[str]:
-    one = f"        came = {text}"
-    return [one] if len(one) <= WIDTH else ["        came = (", f"            {text}", "        )"]
+def _told(fields: list[str]) -> list[str]:
+    """``came = f"…"``: what came, on one line, in brackets, or a field a line."""
+    text = f"f{literal(', '.join(fields))}"
+    one, inner = f"        came = {text}", f"            {text}"
+    if len(one) <= WIDTH:
+        return [one]
+    pieces = [
+        f"            f{literal(field)}" for field in [*(f"{f}, " for f in fields[:-1]), fields[-1]]
+    ]
+    return ["        came = (", *([inner] if len(inner) <= WIDTH else pieces), "        )"]
 
 
 def _says(invariant: Invariant) -> str:

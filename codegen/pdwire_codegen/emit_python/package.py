@@ -19,7 +19,8 @@ def emit_message_package(message: Message, spec: Spec) -> str:
     module.need("pdwire.codec", "Codec")
     module.need(f"{package}.message", message.class_name)
     module.need(package, *sorted(layout_module(layout) for layout in message.layouts))
-    module.add(*spans("__all__ = [", ['"CODECS"', literal(message.class_name)], "]"), "")
+    names = sorted(("CODECS", message.class_name), key=import_order)
+    module.add(*spans("__all__ = [", [literal(name) for name in names], "]"), "")
     module.add("CODECS: Final[tuple[Codec[Any], ...]] = (")
     for backend in spec.backends:
         for layout in message.layouts:
@@ -117,8 +118,11 @@ def emit_table(spec: Spec) -> str:
             if alias != message.name:
                 aliases[alias] = message.name
     module.add('__all__ = ["ALIASES", "CODECS", "ORDER"]', "")
+    codecs = [f"*{_alias(message)}" for message in spec.messages]
     module.add("CODECS: Final[tuple[Codec[Any], ...]] = (")
-    module.add(*(f"    *{_alias(message)}," for message in spec.messages), ")")
+    module.add(*(f"    {codec}," for codec in codecs), ")")
+    if len(codecs) == 1:
+        module.lines[-3:] = [f"CODECS: Final[tuple[Codec[Any], ...]] = ({codecs[0]},)"]
     releases = [literal(release) for release in spec.releases]
     close = ",)" if len(releases) == 1 else ")"
     module.add(*spans("ORDER: Final[tuple[str, ...]] = (", releases, close))

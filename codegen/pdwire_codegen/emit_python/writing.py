@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from pdwire_codegen.emit_python.fitting import WIDTH, fit
+from pdwire_codegen.emit_python.fitting import WIDTH, fit, operands
 from pdwire_codegen.emit_python.prose import Prose, docstring, prose
 
 __all__ = [
@@ -65,14 +65,27 @@ def spans(opening: str, items: list[str], closing: str, indent: str = "") -> lis
 
 
 def condition(tests: list[str], word: str, indent: str) -> list[str]:
-    """``if a or b:`` on one line, or one test a line in brackets."""
+    """``if a or b:`` on one line, or split in the brackets of two, or one test a line."""
+    tests = [part for test in tests for part in operands(test, word)]
     one = f"{indent}if {f' {word} '.join(tests)}:"
     if len(one) <= WIDTH:
         return [one]
     if len(tests) == 1:
         return fit(f"{indent}if ({tests[0]}):" if " or " in tests[0] else one)
+    if len(tests) == 2 and tests[1].endswith(")"):
+        return _in_brackets(tests[0], f"{word} {tests[1]}", indent)
     rest = [line for test in tests[1:] for line in fit(f"{indent}    {word} {test}")]
     return [f"{indent}if (", *fit(f"{indent}    {tests[0]}"), *rest, f"{indent}):"]
+
+
+def _in_brackets(first: str, rest: str, indent: str) -> list[str]:
+    """Two tests of which the second ends in brackets: those are split, or the first's."""
+    one = f"{indent}if {first} {rest}:"
+    last = fit(one)
+    if len(last[0]) <= WIDTH or not first.endswith(")"):
+        return last
+    *lines, end = fit(f"{indent}if {first}:")
+    return [*lines, *fit(f"{end.removesuffix(':')} {rest}:")]
 
 
 def choice(head: str, parts: list[str]) -> list[str]:
