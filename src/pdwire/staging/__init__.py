@@ -8,7 +8,8 @@ ring, :class:`PrefillStaging` knows what may be written where and when, and
 
 from __future__ import annotations
 
-from pdwire.staging.decode import DecodeStaging, PrefillRank
+from pdwire.staging.chunks import PrefillRank
+from pdwire.staging.decode import DecodeStaging
 from pdwire.staging.effects import (
     Drop,
     Effect,

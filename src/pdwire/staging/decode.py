@@ -9,26 +9,25 @@ Rules:
    the agent name of NOTIF_STG name whose ring it is, so another one is a message for the rank that
    sat here before a restart, and dropped. The answer repeats it, and WATERMARK carries it.
 3. A chunk is scattered once, when all its writers (TP ranks × pipeline stages) have said that it
-   is written, in any order of chunks (S4).
+   is written, in any order of chunks (S4). One that was written beyond its place fails its room,
+   and every room whose bytes it may have overwritten.
 4. A place is free when its chunk was scattered, or its room is closed and nobody can write there
    any more: at once when the shell says so, else when it says so later, or after ``late_write_s``
    (S7). A place that is being scattered is free when that is over.
-5. The watermark goes to every prefill rank that was answered, and only to those: older releases'
-   loops end on one where staging is off. At once to a new one, then whenever it moves, then every
-   ``remind_s`` while places are taken, for one may be lost.
+5. The watermark is told as :mod:`pdwire.staging.marks` says.
 
-Not thread-safe: the shell holds a lock. Time is an argument, in monotonic seconds.
+Not thread-safe: the shell holds a lock. Time is an argument, in monotonic seconds. Room numbers
+may be used again once nothing of their last life is under way: no message says which it is of.
 """
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from enum import Enum, auto
 
 import numpy as np
 
+from pdwire.staging.chunks import Chunk, PrefillRank, StagedRoom, Step
 from pdwire.staging.effects import (
     Drop,
     Effect,
@@ -37,66 +36,16 @@ from pdwire.staging.effects import (
     Place,
     Scatter,
     SendStagingRsp,
-    SendWatermark,
     StagingFailed,
 )
 from pdwire.staging.layout import StagingLayout
 from pdwire.staging.limits import StagingLimits
+from pdwire.staging.marks import MarkDesk
+from pdwire.staging.parking import Parking
 from pdwire.staging.ring import OVERSIZED, Ring
-from pdwire.wire.common import ChunkReady, StagingReq, StagingRsp, Watermark
+from pdwire.wire.common import ChunkReady, StagingReq, StagingRsp
 
-__all__ = ["DecodeStaging", "PrefillRank"]
-
-
-@dataclass(frozen=True, slots=True)
-class PrefillRank:
-    """A prefill rank of a room: its control socket, and its pipeline stage."""
-
-    endpoint: Endpoint
-    pp_rank: int = 0
-
-
-class _Step(Enum):
-    """How far a chunk has come."""
-
-    AWAITED = auto()
-    SCATTERING = auto()
-    DONE = auto()
-
-
-@dataclass(slots=True, kw_only=True)
-class _Chunk:
-    """One chunk; ``place`` is ``None`` where it is larger than the ring."""
-
-    pages: int
-    place: Place | None
-    step: _Step = _Step.AWAITED
-    span: tuple[int, int] | None = None
-    written_by: set[int] = field(default_factory=set)
-
-
-@dataclass(slots=True, kw_only=True)
-class _Room:
-    """One open room."""
-
-    prefill: str
-    ranks: tuple[PrefillRank, ...]
-    layout: StagingLayout
-    pages: I64Array
-    writers: int
-    last_by_status: bool
-    chunks: dict[int, _Chunk] = field(default_factory=dict)
-
-    def asked_pages(self) -> int:
-        """Pages of all chunks that were asked for."""
-        return sum(chunk.pages for chunk in self.chunks.values())
-
-    def outstanding(self) -> bool:
-        """Whether any place is taken."""
-        return any(
-            chunk.place is not None and chunk.step is not _Step.DONE
-            for chunk in self.chunks.values()
-        )
+__all__ = ["DecodeStaging"]
 
 
 class DecodeStaging:
@@ -112,13 +61,12 @@ class DecodeStaging:
         self.ring = Ring(ring_size)
         self.session = session
         self._limits = limits or StagingLimits()
-        self._rooms: dict[int, _Room] = {}
-        self._parked: deque[tuple[float, StagingReq]] = deque()
-        self._held: deque[tuple[float, int, Place]] = deque()
+        self._rooms: dict[int, StagedRoom] = {}
+        self._parked = Parking(self._limits)
+        self._held: deque[tuple[float, int, Place]] = deque()  # due times only grow
         self._scattering: dict[Place, int] = {}
         self._closed: OrderedDict[int, None] = OrderedDict()
-        self._told: dict[Endpoint, str] = {}
-        self._remind_at = 0.0
+        self._marks = MarkDesk(session, self._limits.remind_s)
         self._drops: Counter[str] = Counter()
 
     # ------------------------------------------------------------------ rooms
@@ -130,7 +78,7 @@ class DecodeStaging:
         prefill: str,
         ranks: Sequence[PrefillRank],
         layout: StagingLayout,
-        pages: Iterable[int],
+        pages: I64Array | Sequence[int],
         writers: int,
         now: float,
         last_by_status: bool = False,
@@ -160,15 +108,16 @@ class DecodeStaging:
         if writers < 1:
             raise ValueError(f"room {room} has {writers} writers")
         self._closed.pop(room, None)
-        self._rooms[room] = _Room(
+        self._rooms[room] = StagedRoom(
             prefill=prefill,
             ranks=tuple(ranks),
             layout=layout,
-            pages=np.array(list(pages) if not isinstance(pages, np.ndarray) else pages, np.int64),
+            pages=np.array(pages, np.int64),
             writers=writers,
             last_by_status=last_by_status,
         )
-        return self._unpark(room, now)
+        asked = self._parked.take(room)
+        return [effect for message in asked for effect in self.on_staging_req(message, now)]
 
     def close_room(self, room: int, now: float, *, quiet: bool) -> list[Effect]:
         """Forget a room, whether it succeeded or not (S7).
@@ -181,24 +130,23 @@ class DecodeStaging:
                 that were not written in full are held until :meth:`writers_quiet` says so, or for
                 ``late_write_s``.
         """
+        self._parked.take(room)
+        self._remember(room)
         found = self._rooms.pop(room, None)
         if found is None:
             return []
-        self._remember(room)
-        moved = False
-        for chunk in found.chunks.values():
-            if chunk.place is None or chunk.step is not _Step.AWAITED:
-                continue
-            if quiet or len(chunk.written_by) >= found.writers:
-                moved |= self.ring.free(chunk.place)
-            else:
-                self._held.append((now + self._limits.late_write_s, room, chunk.place))
-        return self._tell(now) if moved else []
+        awaited = [chunk for chunk in found.chunks.values() if chunk.awaited()]
+        due = now + self._limits.late_write_s
+        if not quiet:
+            self._held.extend((due, room, chunk.place) for chunk in awaited if chunk.place)
+            return []
+        return self._free([chunk.place for chunk in awaited if chunk.place], now)
 
     def writers_quiet(self, room: int, now: float) -> list[Effect]:
         """Nobody can write for a closed room any more: free what was held for it."""
         freed = [place for _, owner, place in self._held if owner == room]
-        self._held = deque(entry for entry in self._held if entry[1] != room)
+        if freed:
+            self._held = deque(entry for entry in self._held if entry[1] != room)
         return self._free(freed, now)
 
     def complete(self, room: int) -> bool:
@@ -216,11 +164,11 @@ class DecodeStaging:
 
     def forget_prefill(self, prefill: str) -> None:
         """A prefill engine is gone: nobody there is told of watermarks any more."""
-        self._told = {at: name for at, name in self._told.items() if name != prefill}
+        self._marks.forget(prefill=prefill)
 
     def forget_endpoint(self, endpoint: Endpoint) -> None:
-        """One prefill rank cannot be reached: it is told of watermarks again when it asks again."""
-        self._told.pop(endpoint, None)
+        """One prefill rank cannot be reached: it is told of watermarks when it asks again."""
+        self._marks.forget(endpoint=endpoint)
 
     # --------------------------------------------------------------- messages
 
@@ -234,7 +182,7 @@ class DecodeStaging:
         chunk = found.chunks.get(message.chunk_idx) or self._place(found, message)
         if chunk is None or chunk.pages != message.chunk_num_pages:
             return self._drop("staging-req-no-such-chunk")
-        if chunk.step is not _Step.AWAITED:
+        if chunk.step is not Step.AWAITED:
             return self._drop("staging-req-late")
         return self._answer(found, message, chunk.place)
 
@@ -282,15 +230,14 @@ class DecodeStaging:
         chunk = found.chunks.get(chunk_idx)
         if chunk is None or chunk.place is None:
             return self._drop("chunk-never-placed")
-        if chunk.step is not _Step.AWAITED or writer in chunk.written_by:
+        if chunk.step is not Step.AWAITED or writer in chunk.written_by:
             return self._drop("chunk-doubled")
-        if (fault := _fault(found, chunk, page_start, num_pages)) is not None:
-            return [StagingFailed(room=room, reason=f"chunk {chunk_idx}: {fault}")]
+        if (fault := found.fault(chunk, page_start, num_pages)) is not None:
+            failed = StagingFailed(room=room, reason=f"staged chunk {chunk_idx}: {fault}")
+            return [failed, *self._overwritten(room, found, chunk.place, num_pages)]
         chunk.span = (page_start, num_pages)
         chunk.written_by.add(writer)
-        if len(chunk.written_by) < found.writers:
-            return []
-        return [self._scatter(room, chunk_idx, found, chunk, chunk.place)]
+        return [self._scatter(room, chunk_idx, found, chunk.place)] if found.whole(chunk) else []
 
     def on_writer_done(self, room: int, writer: int, now: float) -> list[Effect]:
         """A prefill rank reports Success for a room: the last chunk, where only that says so.
@@ -298,36 +245,38 @@ class DecodeStaging:
         Harmless for a room that was not opened with ``last_by_status``.
         """
         found = self._rooms.get(room)
-        if found is None or not found.last_by_status or not found.chunks:
+        last = found.last() if found is not None and found.last_by_status else None
+        if found is None or last is None:
             return []
-        chunk_idx = max(found.chunks)
-        chunk = found.chunks[chunk_idx]
-        if chunk.place is None or chunk.step is not _Step.AWAITED or writer in chunk.written_by:
+        chunk_idx, chunk = last
+        if not chunk.awaited() or writer in chunk.written_by:
             return []
         start = len(found.pages) - chunk.pages
         return self.on_chunk_written(room, chunk_idx, start, chunk.pages, writer=writer, now=now)
 
     def scattered(self, effect: Scatter, now: float) -> list[Effect]:
-        """The copy that ``effect`` asked for is over, well or not: its place is free."""
-        self._scattering.pop(effect.place)
+        """The copy that ``effect`` asked for is over, well or not: its place is free.
+
+        Raises:
+            KeyError: no such copy is under way.
+        """
+        del self._scattering[effect.place]
         found = self._rooms.get(effect.room)
         chunk = found.chunks.get(effect.chunk_idx) if found else None
         if chunk is not None and chunk.place == effect.place:
-            chunk.step = _Step.DONE
+            chunk.step = Step.DONE
         return self._free([effect.place], now)
 
     def tick(self, now: float) -> list[Effect]:
         """Expire what was parked or held, and repeat the watermark while places are taken."""
-        while self._parked and self._parked[0][0] <= now:
-            self._parked.popleft()
-            self._drops["staging-req-expired"] += 1
+        self._drops["staging-req-expired"] += self._parked.expire(now)
         freed = []
         while self._held and self._held[0][0] <= now:
             freed.append(self._held.popleft()[2])
         effects = self._free(freed, now)
-        if not effects and now >= self._remind_at and not self.ring.drained():
-            effects = self._tell(now)
-        return effects
+        if effects or self.ring.drained():
+            return effects
+        return self._marks.remind(self.ring.watermark, now)
 
     def counts(self) -> dict[str, int]:
         """Rooms, chunks by step, the ring's occupancy, and ``dropped-…`` by kind."""
@@ -338,16 +287,17 @@ class DecodeStaging:
         )
         return {
             "rooms": len(self._rooms),
-            "chunks-awaited": steps[_Step.AWAITED],
-            "chunks-scattered": steps[_Step.DONE],
+            "chunks-awaited": steps[Step.AWAITED],
+            "chunks-scattered": steps[Step.DONE],
             "chunks-oversized": steps[None],
             "scattering": len(self._scattering),
             "held": len(self._held),
             "parked": len(self._parked),
+            "told": len(self._marks),
             "ring-places": len(self.ring),
             "ring-used": self.ring.used,
             "ring-size": self.ring.size,
-            **{f"dropped-{kind}": count for kind, count in self._drops.items()},
+            **{f"dropped-{kind}": count for kind, count in self._drops.items() if count},
         }
 
     # ---------------------------------------------------------------- private
@@ -355,29 +305,20 @@ class DecodeStaging:
     def _park(self, message: StagingReq, now: float) -> list[Effect]:
         if message.room in self._closed:
             return self._drop("staging-req-closed-room")
-        if len(self._parked) >= self._limits.parked:
+        if not self._parked.add(message, now):
             return self._drop("staging-req-too-many-parked")
-        self._parked.append((now + self._limits.parked_s, message))
         return []
 
-    def _unpark(self, room: int, now: float) -> list[Effect]:
-        mine = [message for _, message in self._parked if message.room == room]
-        if not mine:
-            return []
-        self._parked = deque(entry for entry in self._parked if entry[1].room != room)
-        return [effect for message in mine for effect in self.on_staging_req(message, now)]
-
-    def _place(self, found: _Room, message: StagingReq) -> _Chunk | None:
+    def _place(self, found: StagedRoom, message: StagingReq) -> Chunk | None:
         """A new chunk; ``None`` when the room cannot have it (S5)."""
         pages = message.chunk_num_pages
-        spare = len(found.pages) - found.asked_pages()
-        if pages < 1 or pages > spare or not 0 <= message.chunk_idx < len(found.pages):
+        if not found.has_room_for(message.chunk_idx, pages):
             return None
         place = self.ring.assign(found.layout.chunk_bytes(pages))
-        chunk = found.chunks[message.chunk_idx] = _Chunk(pages=pages, place=place)
+        chunk = found.chunks[message.chunk_idx] = Chunk(pages=pages, place=place)
         return chunk
 
-    def _answer(self, found: _Room, message: StagingReq, place: Place | None) -> list[Effect]:
+    def _answer(self, found: StagedRoom, message: StagingReq, place: Place | None) -> list[Effect]:
         where = place or Place(round=0, offset=OVERSIZED, end=-1)
         answer = StagingRsp(
             room=message.room,
@@ -391,19 +332,15 @@ class DecodeStaging:
         for rank in found.ranks:
             if message.requester_pp_rank not in {None, rank.pp_rank}:
                 continue
-            effects.append(
-                SendStagingRsp(endpoint=rank.endpoint, prefill=found.prefill, message=answer)
-            )
-            if self._told.get(rank.endpoint) != found.prefill:
-                self._told[rank.endpoint] = found.prefill
-                effects.append(self._mark_for(rank.endpoint, found.prefill))
+            send = SendStagingRsp(endpoint=rank.endpoint, prefill=found.prefill, message=answer)
+            mark = self.ring.watermark
+            effects += [send, *self._marks.meet(rank.endpoint, found.prefill, mark)]
         return effects
 
-    def _scatter(
-        self, room: int, chunk_idx: int, found: _Room, chunk: _Chunk, place: Place
-    ) -> Scatter:
+    def _scatter(self, room: int, chunk_idx: int, found: StagedRoom, place: Place) -> Scatter:
+        chunk = found.chunks[chunk_idx]
         start, count = chunk.span or (0, 0)
-        chunk.step = _Step.SCATTERING
+        chunk.step = Step.SCATTERING
         self._scattering[place] = room
         return Scatter(
             room=room,
@@ -414,23 +351,31 @@ class DecodeStaging:
             pages=found.pages[start : start + count],
         )
 
+    def _overwritten(
+        self, room: int, found: StagedRoom, place: Place, num_pages: int
+    ) -> list[Effect]:
+        """Rooms that wait for bytes behind a place that was written beyond its end.
+
+        Bytes of later rounds are written only after the place is free, so they are not hit.
+        """
+        end = place.offset + found.layout.chunk_bytes(max(num_pages, 0))
+        hit = {
+            other: None
+            for other, its in self._rooms.items()
+            for chunk in its.chunks.values()
+            if other != room and chunk.place and chunk.step is not Step.DONE
+            if chunk.place.round <= place.round
+            if chunk.place.offset < end and place.end < chunk.place.end
+        }
+        reason = f"room {room} wrote over its staged bytes"
+        return [StagingFailed(room=other, reason=reason) for other in hit]
+
     def _free(self, places: Iterable[Place], now: float) -> list[Effect]:
-        moved = False
+        before = self.ring.watermark
         for place in places:
-            moved |= self.ring.free(place)
-        return self._tell(now) if moved else []
-
-    def _tell(self, now: float) -> list[Effect]:
-        self._remind_at = now + self._limits.remind_s
-        return [self._mark_for(endpoint, prefill) for endpoint, prefill in self._told.items()]
-
-    def _mark_for(self, endpoint: Endpoint, prefill: str) -> SendWatermark:
-        mark = self.ring.watermark
-        return SendWatermark(
-            endpoint=endpoint,
-            prefill=prefill,
-            message=Watermark(round=mark.round, tail=mark.tail, session_id=self.session),
-        )
+            self.ring.free(place)
+        moved = self.ring.watermark != before
+        return self._marks.tell(self.ring.watermark, now) if moved else []
 
     def _remember(self, room: int) -> None:
         self._closed[room] = None
@@ -440,14 +385,3 @@ class DecodeStaging:
     def _drop(self, kind: str) -> list[Effect]:
         self._drops[kind] += 1
         return [Drop(kind=kind)]
-
-
-def _fault(found: _Room, chunk: _Chunk, page_start: int, num_pages: int) -> str | None:
-    """Why a chunk cannot be scattered."""
-    if not 1 <= num_pages <= chunk.pages:
-        return f"{num_pages} pages were written into a place for {chunk.pages}"
-    if page_start < 0 or page_start + num_pages > len(found.pages):
-        return f"pages {page_start}+{num_pages} of {len(found.pages)}"
-    if chunk.span not in {None, (page_start, num_pages)}:
-        return f"writers disagree: pages {chunk.span} and {(page_start, num_pages)}"
-    return None

@@ -1,6 +1,6 @@
 """The decode rank's staging ring: places on demand, and a watermark that only grows.
 
-Rules, those of every release from 0.5.17 on:
+Rules, those of every release from 0.5.19 on:
 
 1. A place is given at the head. Where it does not fit behind the head, the head goes back to 0
    and the round is one higher. Places are not aligned and never wrap around the end.
@@ -9,6 +9,8 @@ Rules, those of every release from 0.5.17 on:
 3. Places are freed in any order. The watermark stands at the oldest place that is taken, so it
    passes freed places in order only, and never goes back.
 4. An empty ring begins a new round at 0, whatever the head was: nothing is left to wait for (S3).
+   Rings before 0.5.19 do not: there, a place that does not fit behind the head of an empty ring may
+   never become writable.
 """
 
 from __future__ import annotations
@@ -61,6 +63,10 @@ class Ring:
     def __len__(self) -> int:
         """How many places are taken."""
         return len(self._taken)
+
+    def __contains__(self, place: object) -> bool:
+        """Whether a place is taken."""
+        return place in self._taken
 
     @property
     def used(self) -> int:
