@@ -58,7 +58,9 @@ libibverbs: $(STAMP)
 # ---------------------------------------------------------------- the main job
 
 .PHONY: demo
-demo: $(STAMP)  ## Generate codecs, run a real SGLang release, decode what it sends.
+demo: $(STAMP)  ## Exchange messages with a real SGLang release, then hand KV cache over.
+	@test -e $(VENV)/.engines || $(MAKE) engines \
+	    || echo "The engines could not be installed; the demo says what it leaves out." >&2
 	$(BIN)/pdwire demo
 
 .PHONY: test

@@ -21,7 +21,7 @@ app.command()(module.command)
 
 
 def verb(*arguments: str) -> Result:
-    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "100"})
+    return CliRunner().invoke(app, [*arguments, "--only", "codecs"], env={"COLUMNS": "100"})
 
 
 def test_the_last_line_on_stdout_is_the_verdict() -> None:
@@ -39,6 +39,8 @@ def test_the_last_line_on_stdout_is_the_verdict() -> None:
 def test_json_is_one_object_and_nothing_else() -> None:
     result = verb("--recorded", "--format", "json")
     document = json.loads(result.stdout)
+    assert (document["schema"], document["handover"]) == ("pdwire.demo/2", None)
+    document = document["codecs"]
     assert (document["schema"], document["holds"]) == ("pdwire.demo/1", True)
     assert [each["layout"] for each in document["messages"]] == ["r8", "r3", "r8", "r5"]
 

@@ -15,8 +15,13 @@ from rich.console import Console
 from pdwire.wire import layout
 from pdwire_conformance.demo.codecs import Generated
 from pdwire_conformance.demo.exchange import Difference, Leg, Trial
-from pdwire_conformance.demo.report import Report, as_json, show, told
+from pdwire_conformance.demo.handover import Row, Shape
+from pdwire_conformance.demo.moved import Moved
+from pdwire_conformance.demo.report import Report, show, told
 from pdwire_conformance.demo.samples import SAMPLES
+from pdwire_conformance.demo.verb import whole_json
+
+ROW = Row(backend="mooncake", layout="TP 1 → 1", requests=1, bytes=8, seconds=0.5, raw=1.0)
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schema" / "demo.schema.json"
 
@@ -104,10 +109,12 @@ def test_json_keeps_to_its_schema(report: Report) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     leg = Leg(compared=1, differences=(Difference(field="room", peer=None, ours=[2]),))
     for each in (report, with_leg(report, leg)):
-        document = json.loads(json.dumps(as_json(each)))
+        document = json.loads(json.dumps(whole_json(each, None)))
         jsonschema.validate(document, schema)
-        assert document["holds"] is each.holds
-        assert document["messages"][0]["frames"][0] == b"NixlMsgGuard".hex()
+        assert document["codecs"]["holds"] is each.holds
+        assert document["codecs"]["messages"][0]["frames"][0] == b"NixlMsgGuard".hex()
+    moved = Moved(shape=Shape(), rows=(ROW,), missing={"nixl": "why"}, stories={"x": [("y", True)]})
+    jsonschema.validate(json.loads(json.dumps(whole_json(None, moved))), schema)
 
 
 @pytest.mark.parametrize(
