@@ -25,7 +25,7 @@ import numpy as np
 
 from pdwire.engines.base import DONE, EngineError, EngineUnsettled, Failed, Region, Transfer
 from pdwire.engines.memory import Memory
-from pdwire.engines.optional import load
+from pdwire.engines.optional import load, load_verbs_first
 from pdwire.plan import Blocks
 from pdwire.plan.arrays import I64Array, U64Array
 
@@ -63,6 +63,7 @@ class NixlEngine:
         threads: int = THREADS,
         params: Mapping[str, str] | None = None,
     ) -> None:
+        load_verbs_first()
         api = load("nixl._api", engine="NIXL", extras="nixl")
         self._session_id = agent_name or str(uuid4())
         config = api.nixl_agent_config(

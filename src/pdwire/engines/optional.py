@@ -6,12 +6,14 @@ extra to install, whatever went wrong while it was loaded.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from ctypes import CDLL
 from importlib import import_module
 from types import ModuleType
 
 from pdwire.engines.base import EngineMissing
 
-__all__ = ["load"]
+__all__ = ["load", "load_verbs_first"]
 
 
 def load(module: str, *, engine: str, extras: str) -> ModuleType:
@@ -31,3 +33,14 @@ def load(module: str, *, engine: str, extras: str) -> ModuleType:
         raise EngineMissing(
             f"the {engine} engine cannot be loaded ({error}): pip install 'pdwire[{extras}]'"
         ) from error
+
+
+def load_verbs_first() -> None:
+    """Loads the system's libibverbs, where there is one, before NIXL loads its own libraries.
+
+    NIXL 1.5.1 brings a libnl-route of its own, and its UCX loads the system's libibverbs, which
+    brings the system's. In that order the two mix up at exit and the process ends with a
+    segmentation fault, whatever it did (seen with Debian's libibverbs1 44).
+    """
+    with suppress(OSError):
+        CDLL("libibverbs.so.1")

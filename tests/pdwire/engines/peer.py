@@ -11,9 +11,9 @@ import json
 import os
 import sys
 import zlib
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pdwire.engines import Engine, MooncakeEngine, NixlEngine, Region
 
@@ -22,9 +22,9 @@ def make(name: str) -> Engine:
     return MooncakeEngine("127.0.0.1") if name == "mooncake" else NixlEngine(threads=0)
 
 
-def answer(engine: Engine, memory: np.ndarray[Any, Any], command: str) -> object:
+def answer(engine: Engine, memory: NDArray[np.uint8], command: str) -> object:
     if command == "sum":
-        return zlib.crc32(memory)
+        return zlib.crc32(memory.data)
     return [(name, text.decode()) for name, text in engine.notifications()]
 
 
