@@ -17,6 +17,8 @@ from pdwire.wire import releases
 from pdwire_conformance.bench.measure import Plan
 from pdwire_conformance.bench.report import as_json, show
 from pdwire_conformance.bench.run import measure
+from pdwire_conformance.bench.transfer import Measured, measure_case, sizes
+from pdwire_conformance.bench.transfer_report import transfer_json, transfer_show
 
 __all__ = ["command"]
 
@@ -49,6 +51,37 @@ def codec(
         print_json(as_json(result))
     else:
         show(result, console())
+
+
+@command.command("transfer")
+def transfer(
+    *,
+    backend: Annotated[
+        list[str] | None, typer.Option(help="mooncake, nixl; default: both.")
+    ] = None,
+    release: Annotated[str, typer.Option(help="The SGLang release to measure against.")] = RELEASES[
+        -1
+    ],
+    turns: Annotated[int, typer.Option(min=1, help="Turns that count.")] = 5,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller cases.")] = False,
+    format_: Formatted = Format.TABLE,
+) -> None:
+    """Move KV cache beside a real release's managers and the bare engine, in turns."""
+    choose("release", release, RELEASES)
+    chosen = backend or ["mooncake", "nixl"]
+    for name in chosen:
+        choose("backend", name, ("mooncake", "nixl"))
+    measured: dict[str, list[Measured]] = {}
+    with _progress() as tell:
+        for name in chosen:
+            measured[name] = [
+                measure_case(name, case, release=release, turns=turns, say=tell)
+                for case in sizes(quick=quick)
+            ]
+    if format_ is Format.JSON:
+        print_json(transfer_json(release, measured))
+    else:
+        transfer_show(release, measured, console())
 
 
 @contextmanager
