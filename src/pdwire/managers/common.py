@@ -234,11 +234,19 @@ class CommonKVManager(BaseKVManager):
         known = set(field_names(codec.cls))
         return codec.encode(codec.cls(**{k: v for k, v in facts.items() if k in held & known}))
 
-    def say(self, endpoint: Endpoint, message: str, value: Message, release: str) -> bool:
+    def say(
+        self,
+        endpoint: Endpoint,
+        message: str,
+        value: Message,
+        release: str,
+        *,
+        courtesy: bool = False,
+    ) -> bool:
         """Send a message; ``False`` (and counted) when that release or endpoint cannot take it."""
         try:
             frames = layout(self.wire_backend, message, release=release).encode(value)
-            self.outbox.send(endpoint, frames, message)
+            self.outbox.send(endpoint, frames, message, courtesy=courtesy)
         except (UnknownLayoutError, WireError):
             self.counters.add("unsaid", message)
             return False
@@ -301,7 +309,9 @@ class CommonKVManager(BaseKVManager):
             "failure_reason": effect.reason,
         }
         status = self.status_class(**{k: v for k, v in facts.items() if k in self.status_fields})
-        self.say(effect.endpoint, "KV_STATUS", status, self._release_of(effect.peer))
+        peer = self._peer_at(effect.endpoint)
+        release = self._release_of(effect.peer)
+        self.say(effect.endpoint, "KV_STATUS", status, release, courtesy=peer is None)
 
     @property
     def status_fields(self) -> tuple[str, ...]:
@@ -311,6 +321,10 @@ class CommonKVManager(BaseKVManager):
     def _release_of(self, peer: str) -> str:
         known = self.prefill.peers.get(peer) if self.prefill is not None else None
         return known.release if known is not None else self.config.release
+
+    def _peer_at(self, endpoint: Endpoint) -> Peer | None:
+        """The peer that registered with an endpoint; everybody else there is a stranger."""
+        return None if self.prefill is None else self.prefill.peer_at(endpoint)
 
     def _send_abort(self, effect: SendAbort) -> None:
         host, port = self.endpoint
@@ -324,18 +338,16 @@ class CommonKVManager(BaseKVManager):
             self.counters.add("unsaid", "ABORT")
 
     def _send_ack(self, effect: SendAbortAck) -> None:
-        release = self.config.release
-        if self.prefill is not None:
-            for peer in list(self.prefill.peers.values()):
-                if peer.endpoint == effect.endpoint:
-                    release = peer.release
+        peer = self._peer_at(effect.endpoint)
+        release = self.config.release if peer is None else peer.release
         facts: dict[str, object] = {
             "room": effect.room,
             "prefill_rank": self.config.parallel.unique_rank,
             "generation": effect.generation,
         }
         try:
-            self.outbox.send(effect.endpoint, self.build("ABORT_ACK", facts, release), "ABORT_ACK")
+            frames = self.build("ABORT_ACK", facts, release)
+            self.outbox.send(effect.endpoint, frames, "ABORT_ACK", courtesy=peer is None)
         except (UnknownLayoutError, WireError, SendError):
             self.counters.add("unsaid", "ABORT_ACK")
 

@@ -23,6 +23,7 @@ from pdwire.frames import Frames
 from pdwire.frames.short import head
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError, Planner
+from pdwire.managers.sockets import Endpoint
 from pdwire.plan import Blocks
 from pdwire.rooms import Effect, KVPoll, PrefillRooms, RoomError, Write
 from pdwire.wire import recognise
@@ -61,6 +62,7 @@ class PrefillSide:
         self.lock = threading.RLock()
         self.rooms: PrefillRooms[Any] = PrefillRooms(core.config.limits)
         self.peers: dict[str, Peer] = {}
+        self._names: dict[Endpoint, str] = {}
         self._strikes: dict[str, int] = {}
         self._shut: str | None = None
         self._queues: list[SimpleQueue[Task | None]] = []
@@ -100,7 +102,8 @@ class PrefillSide:
     def _read(self, frames: Frames) -> tuple[Codec[Any], tuple[str, ...], Message]:
         """The message and the releases that can have sent it.
 
-        Where bytes fit two readings, the peer's registration decides; it proved a release.
+        Where bytes fit two readings, the peer's registration decides, for it proved a release;
+        without one, the release that this side was told to speak, if that is one of them.
         """
         found = recognise(frames, backend=self.core.wire_backend, direction=_INBOUND)
         if not found.ambiguous:
@@ -108,12 +111,18 @@ class PrefillSide:
             message: Message = codec.decode(frames)
             return codec, found.releases, message
         for candidate in reversed(found.candidates):
+            if candidate.message != "TransferInfo":
+                continue
             told: Any = candidate.decode(frames)
             with self.lock:
                 peer = self.peers.get(self.core.peer_id(told))
             if peer is not None and set(peer.releases) & set(candidate.releases):
                 return candidate, candidate.releases, told
-        raise AmbiguousMessageError("one reading", found.message, hint="the peer never registered")
+        for candidate in found.candidates:
+            if self.core.config.release in candidate.releases:
+                return candidate, candidate.releases, candidate.decode(frames)
+        hint = "the peer never registered" if found.message == "TransferInfo" else "say its release"
+        raise AmbiguousMessageError("one reading", found.message, hint=hint)
 
     def _aborted_without_address(self, frames: Frames, error: WireError) -> bool:
         """Whether the frames were an ABORT that only cannot be answered: its room fails (A3)."""
@@ -136,8 +145,12 @@ class PrefillSide:
             return
         now = time.monotonic()
         with self.lock:  # at once, so that no worker sees new memory and an old room
-            changed = self.peers.get(peer.id) not in {None, peer}
+            old = self.peers.get(peer.id)
+            changed = old not in {None, peer}
+            if old is not None:
+                self._names.pop(old.endpoint, None)
             self.peers[peer.id] = peer
+            self._names[peer.endpoint] = peer.id
             self._strikes.pop(peer.id, None)
             effects = self.rooms.register_peer(peer.id, peer.endpoint, now, changed=changed)
         self.core.run(effects)
@@ -148,8 +161,15 @@ class PrefillSide:
         with self.lock:
             gone = self.peers.pop(peer, None)
             self._strikes.pop(peer, None)
+            if gone is not None and self._names.get(gone.endpoint) == peer:
+                del self._names[gone.endpoint]
         if gone is not None:
             self.core.engine.forget_peer(peer)
+
+    def peer_at(self, endpoint: Endpoint) -> Peer | None:
+        """The peer that registered last with an endpoint."""
+        with self.lock:
+            return self.peers.get(self._names.get(endpoint, ""))
 
     def tick(self) -> None:
         """Let deadlines pass."""

@@ -10,6 +10,7 @@ on the same port a few times and then the loop ends with a reason, so it never s
 from __future__ import annotations
 
 import logging
+import resource
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -196,7 +197,25 @@ class _Line:
         self.socket.setsockopt(zmq.TCP_KEEPALIVE, 1)
         if ":" in endpoint[0]:
             self.socket.setsockopt(zmq.IPV6, 1)
-        self.socket.connect(tcp(endpoint))
+        try:
+            self.socket.connect(tcp(endpoint))
+        except zmq.ZMQError:
+            self.socket.close(linger=0)
+            raise
+
+
+class _Shelf:
+    """Sockets by endpoint, a bounded number; the one unused longest makes place."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.lines: OrderedDict[Endpoint, _Line] = OrderedDict()
+
+    def put(self, endpoint: Endpoint, line: _Line) -> list[_Line]:
+        """Keep a socket; what has to be closed for it."""
+        self.lines[endpoint] = line
+        self.lines.move_to_end(endpoint)
+        return [self.lines.popitem(last=False)[1]] if len(self.lines) > self.most else []
 
 
 class Outbox:
@@ -206,39 +225,56 @@ class Outbox:
     is slow to start; a peer that is gone fills its queue once, costs one deadline, and then
     fails at once until it takes messages again.
 
+    Anybody can name an endpoint in a message that is answered. Such answers are a *courtesy*:
+    they never wait, and share a few sockets among themselves, so that strangers can neither
+    hold up a loop nor take the sockets of peers away.
+
     Args:
         counters: gets ``sent`` by message and ``send_errors``.
         deadline_s: how long a send may wait for room in the queue.
-        most: sockets kept; the one unused longest is closed for a new one.
+        most: sockets kept for peers; fewer where the process may not have so many files.
+        strangers: sockets kept for courtesies.
     """
 
-    def __init__(self, counters: Counters, *, deadline_s: float = 1.0, most: int = 4096) -> None:
+    def __init__(
+        self,
+        counters: Counters,
+        *,
+        deadline_s: float = 1.0,
+        most: int = 4096,
+        strangers: int = 64,
+    ) -> None:
         self._counters = counters
         self._deadline_s = deadline_s
-        self._most = most
         self._lock = threading.Lock()
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._context.setsockopt(zmq.MAX_SOCKETS, 65_535)
-        self._lines: OrderedDict[Endpoint, _Line] = OrderedDict()
+        self._peers = _Shelf(min(most, _affordable()))
+        self._strangers = _Shelf(strangers)
         self._closed = False
 
-    def send(self, endpoint: Endpoint, frames: Sequence[bytes], kind: str) -> None:
+    def send(
+        self, endpoint: Endpoint, frames: Sequence[bytes], kind: str, *, courtesy: bool = False
+    ) -> None:
         """Queue one message; ``kind`` names it in the counters.
 
         Raises:
-            SendError: a full queue for the whole deadline, or a closed outbox.
+            SendError: a full queue for the whole deadline (at once for a courtesy), or a closed
+                outbox.
         """
         while True:
-            line = self._line(endpoint)
+            line = self._line(endpoint, courtesy=courtesy)
             with line.lock:
                 if line.socket.closed:  # dropped for another endpoint just now
                     continue
-                self._push(line, endpoint, frames, kind)
+                wait_ms = 0 if line.full or courtesy else int(self._deadline_s * 1000)
+                self._push(line, endpoint, frames, kind, wait_ms)
             self._counters.add("sent", kind)
             return
 
-    def _push(self, line: _Line, endpoint: Endpoint, frames: Sequence[bytes], kind: str) -> None:
-        wait_ms = 0 if line.full else int(self._deadline_s * 1000)
+    def _push(
+        self, line: _Line, endpoint: Endpoint, frames: Sequence[bytes], kind: str, wait_ms: int
+    ) -> None:
         try:
             line.full = not line.socket.poll(wait_ms, zmq.POLLOUT)
             if line.full:
@@ -250,7 +286,7 @@ class Outbox:
     def forget(self, endpoint: Endpoint) -> None:
         """Close the socket to an endpoint that is gone."""
         with self._lock:
-            line = self._lines.pop(endpoint, None)
+            line = self._peers.lines.pop(endpoint, None)
         if line is not None:
             _close(line)
 
@@ -258,33 +294,40 @@ class Outbox:
         """Close every socket once it is flushed, or soon; later sends raise ``SendError``."""
         with self._lock:
             self._closed = True
-            lines = list(self._lines.values())
-            self._lines.clear()
+            lines = [*self._peers.lines.values(), *self._strangers.lines.values()]
+            self._peers.lines.clear()
+            self._strangers.lines.clear()
         for line in lines:
             _close(line, _FLUSH_MS)
         self._context.term()
 
-    def _line(self, endpoint: Endpoint) -> _Line:
-        dropped = None
+    def _line(self, endpoint: Endpoint, *, courtesy: bool) -> _Line:
         with self._lock:
             if self._closed:
                 raise SendError(endpoint, "the outbox is closed")
-            line = self._lines.get(endpoint)
-            if line is None:
-                try:
-                    line = self._lines[endpoint] = _Line(self._context, endpoint)
-                except zmq.ZMQError as error:
-                    raise SendError(endpoint, str(error)) from None
-                if len(self._lines) > self._most:
-                    _, dropped = self._lines.popitem(last=False)
-            self._lines.move_to_end(endpoint)
-        if dropped is not None:
-            _close(dropped)
+            known = endpoint in self._peers.lines
+            shelf = self._strangers if courtesy and not known else self._peers
+            line = shelf.lines.get(endpoint)
+            if line is None and not courtesy:  # a stranger that has become a peer
+                line = self._strangers.lines.pop(endpoint, None)
+            try:
+                line = line or _Line(self._context, endpoint)
+            except zmq.ZMQError as error:
+                raise SendError(endpoint, str(error)) from None
+            dropped = shelf.put(endpoint, line)
+        for each in dropped:
+            _close(each)
         return line
 
     def _fail(self, endpoint: Endpoint, kind: str, reason: str) -> None:
         self._counters.add("send_errors", kind)
         raise SendError(endpoint, reason)
+
+
+def _affordable() -> int:
+    """How many sockets a process may have by its limit of open files: each takes two."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(64, soft // 4) if soft != resource.RLIM_INFINITY else 1 << 16
 
 
 def _close(line: _Line, linger_ms: int = 0) -> None:
