@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -61,14 +62,27 @@ def same_length(**arrays: NDArray[Any]) -> int:
 def _flat(what: str, values: Integers) -> NDArray[np.integer[Any]]:
     try:
         array = np.asarray(values)
-        if not array.size:
-            array = array.astype(np.int64)
-        elif array.dtype == object:  # Python integers on both sides of 2^63
-            array = np.asarray(values, dtype=np.uint64)
-    except OverflowError as error:
-        raise ValueError(f"{what} must fit into 64 bits") from error
+    except OverflowError:
+        array = np.empty(1, object)
+    if not array.size:
+        array = array.astype(np.int64)
+    if array.dtype.kind in "fO" and not isinstance(values, np.ndarray):
+        array = _mixed(what, values)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{what} must be integers, got {array.dtype}")
     if array.ndim != 1:
         raise ValueError(f"{what} must be one-dimensional, got shape {array.shape}")
     return array
+
+
+def _mixed(what: str, values: Sequence[int]) -> U64Array:
+    """Integers of which some need 64 bits: numpy would make floats or objects of them."""
+    try:
+        exact = [index(value) for value in values]
+    except TypeError as error:
+        raise ValueError(f"{what} must be integers: {error}") from error
+    if min(exact) < 0:
+        raise ValueError(f"{what} must not be negative, got {min(exact)}")
+    if max(exact) >= 2**64:
+        raise ValueError(f"{what} must fit into 64 bits, got {max(exact)}")
+    return np.array(exact, np.uint64)
