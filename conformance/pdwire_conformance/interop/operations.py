@@ -69,7 +69,12 @@ class Operations(ABC):
 
     @abstractmethod
     def hello(self, request: Request) -> Answer:
-        """Say what this is, ``hears_abort`` (prefill) and ``awaits_release`` (decode)."""
+        """Say what this is, and what it listens to.
+
+        ``hears_abort``: a prefill side learns that decode gave up. ``hears_status``: a
+        decode side learns that prefill did. ``awaits_release``: a decode side waits for
+        an abort to be acknowledged.
+        """
 
     @abstractmethod
     def start(self, request: Request) -> Answer:

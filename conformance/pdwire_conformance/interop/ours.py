@@ -85,6 +85,7 @@ class Ours(Operations):
             "release": release,
             "backend": self.options.backend,
             "hears_abort": True,
+            "hears_status": True,
             "awaits_release": counts and not self.options.is_prefill,
         }
 

@@ -19,6 +19,8 @@ from .options import OURS, Options
 Request = dict[str, Any]
 START_S = 90.0
 """Seconds that a side has to import its release and its engine."""
+GRACE_S = 2.0
+"""Seconds that the other sides have to follow a failure."""
 POLL_S = 0.002
 """Seconds between two polls of the rooms of a side."""
 
@@ -69,13 +71,19 @@ class Side(Peer):
 def settle(sides: dict[Side, list[int]], deadline_s: float) -> dict[Side, dict[int, Any]]:
     """Poll the rooms of every side until each is final; what they ended with.
 
+    Once a room has failed on one side, the others have :data:`GRACE_S` more to follow.
     Raises ``TimeoutError``, naming what every room waits in, when the deadline passes.
     """
     ends = time.monotonic() + deadline_s
+    hopeless = False
     while True:
         told = {side: side.poll(*rooms) for side, rooms in sides.items()}
-        statuses = [status for rooms in told.values() for status, _ in rooms.values()]
-        if all(status in {"Success", "Failed"} for status in statuses):
+        statuses = {status for rooms in told.values() for status, _ in rooms.values()}
+        if statuses <= {"Success", "Failed"}:
+            return told
+        if "Failed" in statuses and not hopeless:
+            hopeless, ends = True, min(ends, time.monotonic() + GRACE_S)
+        if time.monotonic() > ends and hopeless:
             return told
         if time.monotonic() > ends:
             waiting = {side.name: rooms for side, rooms in told.items()}

@@ -38,13 +38,14 @@ class Theirs(Operations):
         self._bootstrap = ""
 
     def hello(self, request: Request) -> Answer:
-        """What this release knows of aborts."""
+        """What this release listens to."""
         modules = (self._peer.module(f"{name}.conn") for name in ("common", self.options.backend))
         source = "".join(map(inspect.getsource, modules))
         return {
             "release": self.options.release,
             "backend": self.options.backend,
             "hears_abort": 'b"ABORT"' in source,
+            "hears_status": self.options.backend != "nixl" or 'b"KV_STATUS"' in source,
             "awaits_release": self._awaits_release(),
         }
 

@@ -4,8 +4,7 @@ Rules:
 
 * A topology names what every rank of both sides is; releases and backend come from
   whoever runs it.
-* ``since`` is the first release whose own code has the feature, per backend: below it,
-  the topology is not run and the table says why.
+* What a release lacks for a topology is in :mod:`.lacking`.
 """
 
 from __future__ import annotations
@@ -28,10 +27,8 @@ class Topology:
     decode_tp: int = 1
     common: Mapping[str, Any] = field(default_factory=dict)
     """Options of both sides."""
-    since: Mapping[str, str] = field(default_factory=dict)
-    """Backend -> first release that has it; a backend that is not named: all releases."""
-    why: str = ""
-    """What releases before ``since`` lack."""
+    layer_ids: bool = False
+    """Say which layer a KV region is, where both sides' releases can."""
 
     def prefill(self, release: str, backend: str, **more: Any) -> list[Options]:
         """One options per prefill rank; the first one serves the bootstrap."""
@@ -106,7 +103,8 @@ TOPOLOGIES = (
         name="pp2-tp1",
         doc="two pipeline stages, each its layers",
         prefill_pp=2,
-        common={"layer_ids": True, "memory": "VRAM"},
+        layer_ids=True,
+        common={"memory": "VRAM"},
     ),
     Topology(
         name="state", doc="one state component beside KV", common={"state": True, "memory": "VRAM"}
