@@ -105,6 +105,9 @@ def kind_of(name: str | None) -> Kind | None:
 def may_stand_for(layout: Kind, field: Kind) -> bool:
     """Whether a layout may encode a field of one type as another.
 
-    Same kind of value, or one component of a nested field as a flat array.
+    Same kind of value, or one component of a nested field as a flat array. What has no nil
+    in it cannot take one.
     """
+    if layout.name == "bin?[][]" != field.name:
+        return False
     return layout.value == field.value or (layout.value + "[]" == field.value and field.is_nested)

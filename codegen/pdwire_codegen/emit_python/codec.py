@@ -188,7 +188,9 @@ def _assign(frame: Frame, message: Message, layout: Layout) -> list[str]:
     source, place = f"f{frame.position}", f"_F{frame.position}"
     value = ex.read(frame, message, source, place)
     rule = next((r for r in layout.derivations if r.field == frame.field), None)
-    fallback = " ".join(ex.holds(rule, message, "m")) if rule is not None else None
+    fallback = None
+    if rule is not None:
+        fallback = " ".join(ex.holds(rule, message, layout, "m", _held(layout)))
     lines: list[str] = []
     target = f"{_BODY}m.{frame.field} = "
     if frame.position + guard >= layout.counts[0] + guard:
@@ -281,11 +283,18 @@ def _tail(message: Message, layout: Layout) -> list[str]:
             break
         step = layout.frames[least:most]
         items = [_item(frame, message, layout) for frame in step]
-        if len(tests) == 1 and step[0].empty == step[0].absent and items[0].startswith('b"" if '):
-            items[0] = items[0].partition(" else ")[2]  # the test has just ruled it out
+        if len(tests) == 1:
+            items = [_ruled_out(frame, item) for frame, item in zip(step, items, strict=True)]
         lines += [*before, *condition(tests, "or", INNER), *_counted(step, message, layout, inner)]
         lines += spans("frames += [", items, "]", inner)
     return lines
+
+
+def _ruled_out(frame: Frame, item: str) -> str:
+    """What is written once the only test has found that the value is not what no frame means."""
+    if frame.field is not None and frame.empty == frame.absent and item.startswith('b"" if '):
+        return item.partition(" else ")[2]
+    return item
 
 
 def _needed(
@@ -297,11 +306,9 @@ def _needed(
     tests: list[str] = []
     for frame in frames:
         if frame.field in rules:
-            derived = f"derived_{frame.field}"
-            before += choice(
-                f"{INNER}{derived} = ", ex.holds(rules[frame.field], message, "message")
-            )
-            tests.append(f"message.{frame.field} is not {derived}")
+            rule = ex.holds(rules[frame.field], message, layout, "message", _held(layout))
+            before += choice(f"{INNER}rule_{frame.position} = ", rule)
+            tests.append(f"message.{frame.field} is not rule_{frame.position}")
         elif frame.field is not None:
             tests.append(ex.differs(frame.absent, f"message.{frame.field}", "message"))
     return before, tests

@@ -8,6 +8,7 @@ nothing.
 
 from __future__ import annotations
 
+from pdwire_codegen.emit_python.invariants import has_checks
 from pdwire_codegen.emit_python.writing import docstring
 from pdwire_codegen.model import Layout, Message
 
@@ -22,7 +23,7 @@ def encoder(
 ) -> list[str]:
     """``encode``: ``body`` fills a variable and compares, ``result`` is what it returns."""
     name = message.class_name
-    check = [f"{INNER}_check(message)"] if layout.invariants else []
+    check = [f"{INNER}_check(message)"] if has_checks(message, layout) else []
     return [
         f"def encode(message: {name}) -> list[bytes]:",
         *docstring(brief, "    "),

@@ -19,10 +19,12 @@ from pdwire_codegen.model import (
     Derivation,
     Field,
     Frame,
+    Layout,
     Meaning,
     Message,
     Repeat,
 )
+from pdwire_codegen.texts import parse_text
 
 __all__ = [
     "cheapest_first",
@@ -164,39 +166,78 @@ def cheapest_first(tests: list[str]) -> list[str]:
     return sorted(tests, key=lambda test: not test.endswith(" None"))
 
 
-def holds(rule: Derivation, message: Message, owner: str) -> list[str]:
-    """The rule of a derived field as an expression, one condition a part."""
-    tests = [
-        _condition(message.field_named(name), message, condition, f"{owner}.{name}")
-        for name, condition in rule.when
-    ]
-    if len(tests) == 1:
-        return tests
+def holds(
+    rule: Derivation, message: Message, layout: Layout, owner: str, held: set[str]
+) -> list[str]:
+    """The rule of a derived field as an expression, one condition a part.
+
+    A field that the layout does not carry (those in ``held`` it does) has one value: what
+    its conditions come to is worked out here. So it is for ``None`` in a draft (``m``) whose
+    layout never gives it.
+    """
+    tests: list[str] = []
+    for name, condition in rule.when:
+        field = message.field_named(name)
+        none = may_be_none(field, message)
+        if owner == "m" and none and name in held:
+            none = _is_none_here(field, layout)
+        if name not in held and not isinstance(field.absent, Repeat):
+            if not _comes_to(field.absent, condition):
+                return ["False"]
+        elif condition == "none" and not none:
+            return ["False"]
+        else:
+            tests.append(_condition(field, condition, f"{owner}.{name}", none=none))
+    if len(tests) <= 1:
+        return tests or ["True"]
     joined = [f"({test})" if " or " in test else test for test in cheapest_first(tests)]
     first, *rest = [part for test in joined for part in operands(test, "and")]
     return [first, *(f"and {test}" for test in rest)]
 
 
-def is_empty(field: Field, message: Message, value: str) -> str | None:
-    """Whether a field has nothing: no bytes, no elements, ``None``, negative.
+def _is_none_here(field: Field, layout: Layout) -> bool:
+    """Whether a layout that carries the field may give it ``None``."""
+    if layout.text is not None:
+        return field.absent is None and field.name in parse_text(layout.text).optional
+    told: list[object] = [
+        what for f in layout.frames if f.field == field.name for what in (f.empty, f.absent)
+    ]
+    told += [key.absent for key in layout.keys if key.field == field.name and key.optional]
+    return field.type.endswith("?") or any(what is None for what in told)
+
+
+def _comes_to(value: Meaning, condition: Condition) -> bool:
+    """Whether a condition holds for what a field's absence means."""
+    if value is None:
+        return condition != "negative"
+    if condition == "negative":
+        return isinstance(value, int) and value < 0
+    return condition != "none" and not value
+
+
+def is_empty(field: Field, message: Message, value: str, *, none: bool) -> str | None:
+    """Whether a field, which may be ``None``, has nothing: no bytes, no elements, negative.
 
     ``None`` where that cannot be.
     """
-    none = may_be_none(field, message)
     kind = kind_of(field.type)
     assert kind is not None
     if kind.is_int and _may_be_negative(field, message):
         return f"{value} is None or {value} < 0" if none else f"{value} < 0"
     if kind.is_int or kind.value == "bool":
         return f"{value} is None" if none else None
+    return _is_bare(field, value, none=none)
+
+
+def _is_bare(field: Field, value: str, *, none: bool) -> str:
+    """Whether a value that has a length has none of it."""
     if none and wire_type(field.type).shape == "flat":
         return f"{value} is None or not len({value})"
     return f"not {value}" if none else f"not len({value})"
 
 
-def is_filled(field: Field, message: Message, value: str) -> str | None:
+def is_filled(field: Field, message: Message, value: str, *, none: bool) -> str | None:
     """The opposite of :func:`is_empty`; ``None`` where it always holds."""
-    none = may_be_none(field, message)
     kind = kind_of(field.type)
     assert kind is not None
     if kind.is_int and _may_be_negative(field, message):
@@ -217,15 +258,14 @@ def _may_be_negative(field: Field, message: Message) -> bool:
     return any(isinstance(one, int) and one < 0 for one in told)
 
 
-def _condition(field: Field, message: Message, condition: Condition, value: str) -> str:
+def _condition(field: Field, condition: Condition, value: str, *, none: bool) -> str:
     if condition == "empty":
-        return is_empty(field, message, value) or "False"
+        return _is_bare(field, value, none=none)
     if condition == "none":
         return f"{value} is None"
     if condition == "falsy":
         return f"not {value}"
-    there = f"{value} is not None and " if may_be_none(field, message) else ""
-    return f"{there}{value} < 0"
+    return f"{value} is not None and {value} < 0" if none else f"{value} < 0"
 
 
 def names_in(code: str, known: frozenset[str]) -> set[str]:

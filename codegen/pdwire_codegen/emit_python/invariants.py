@@ -8,12 +8,17 @@ from pdwire_codegen.emit_python.types import shape_of
 from pdwire_codegen.emit_python.writing import WIDTH, condition, literal, spans
 from pdwire_codegen.model import Invariant, Layout, Message
 
-__all__ = ["check_function", "ending"]
+__all__ = ["check_function", "ending", "has_checks"]
+
+
+def has_checks(message: Message, layout: Layout) -> bool:
+    """Whether any invariant of the layout can be broken."""
+    return any(_violated(invariant, message) for invariant in layout.invariants)
 
 
 def check_function(message: Message, layout: Layout) -> list[str]:
-    """The lines of ``_check``; none where the layout has no invariants."""
-    if not layout.invariants:
+    """The lines of ``_check``; none where there is nothing to check."""
+    if not has_checks(message, layout):
         return []
     lines = [f"def _check(m: {message.class_name}) -> None:"]
     lines.append('    """Raise InvariantError where fields contradict each other."""')
@@ -66,10 +71,10 @@ def _violated(invariant: Invariant, message: Message) -> list[str]:
     first, second = invariant.fields[0], invariant.fields[1]
     if invariant.kind == "needs":
         empty = _empty(second, message)
-        if empty is None:
+        if empty is None or second in invariant.optional:
             return []
-        filled = None if first in invariant.optional else _filled(first, message)
-        return [*tests, *([filled] if filled is not None else []), empty]
+        filled = _filled(first, message)
+        return [empty] if filled is None else [filled, empty]
     if invariant.kind == "less":
         there = [n for n in (first, second) if may_be_none(message.field_named(n), message)]
         return [*tests, *(f"m.{name} is not None" for name in there), f"m.{first} >= m.{second}"]
@@ -91,17 +96,19 @@ def _listed(name: str, message: Message) -> str:
 
 
 def _empty(name: str, message: Message) -> str | None:
-    return is_empty(message.field_named(name), message, f"m.{name}")
+    field = message.field_named(name)
+    return is_empty(field, message, f"m.{name}", none=may_be_none(field, message))
 
 
 def _filled(name: str, message: Message) -> str | None:
-    return is_filled(message.field_named(name), message, f"m.{name}")
+    field = message.field_named(name)
+    return is_filled(field, message, f"m.{name}", none=may_be_none(field, message))
 
 
 def ending(message: Message, layout: Layout) -> list[str]:
     """The last lines of a decoder: seal the draft, check it, return it."""
     name = message.class_name
-    if layout.invariants:
+    if has_checks(message, layout):
         lines = [f"        done = seal(m, {name})", "        _check(done)"]
         return [*lines, *_RETRY, "    return done"]
     return [*_RETRY, f"    return seal(m, {name})"]

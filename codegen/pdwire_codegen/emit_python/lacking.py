@@ -41,7 +41,7 @@ def assignments(message: Message, layout: Layout, held: set[str]) -> tuple[list[
     for field in _lacking(message, held):
         head = f"        m.{field.name} = "
         if field.name in rules:
-            later += choice(head, ex.holds(rules[field.name], message, "m"))
+            later += choice(head, ex.holds(rules[field.name], message, layout, "m", held))
         else:
             line = head + ex.meaning(field.absent, field, "m")
             (later if isinstance(field.absent, Repeat) else now).append(line)
@@ -57,7 +57,8 @@ def losses(message: Message, layout: Layout, held: set[str]) -> list[str]:
             continue
         value = f"message.{field.name}"
         if field.name in rules:
-            lines += choice("        derived = ", ex.holds(rules[field.name], message, "message"))
+            rule = ex.holds(rules[field.name], message, layout, "message", held)
+            lines += choice("        derived = ", rule)
             test = f"{value} is not derived"
         else:
             test = ex.differs(field.absent, value, "message")

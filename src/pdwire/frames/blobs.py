@@ -111,7 +111,7 @@ def put_bin_or_nil_lists(value: Any, at: Place) -> bytes:
     return _ENCODER.encode(parts) if parts else b""
 
 
-def one_bins(raw: Any, at: Place) -> tuple[tuple[bytes | None, ...], ...]:
+def one_bins(raw: Any, at: Place) -> tuple[tuple[Any, ...], ...]:
     """A flat array of a nested field: one component, or none for no bytes."""
     value = bins(raw, at)
     return (value,) if value else ()
