@@ -2,8 +2,8 @@
 
 Rules:
 
-1. Bytes are copied, never converted. Regions are looked at as rows of whole heads in the widest
-   integers that head size and addresses allow.
+1. Bytes are copied, never converted: a NaN keeps its bits. Regions are looked at as rows of whole
+   heads in the widest integers that head size and addresses allow.
 2. The layout is that of :mod:`pdwire.staging.layout`: all K, then all V; token by token.
 3. When a function returns, its bytes are where they belong: on CUDA the work runs on the calling
    thread's current stream, which is then waited for. What wrote the sources must have been
@@ -37,6 +37,8 @@ def at_address(address: int, length: int, device: str = "cpu") -> torch.Tensor:
         length: bytes.
         device: ``"cpu"`` or ``"cuda:N"``.
     """
+    if not length:
+        return torch.empty(0, dtype=torch.uint8, device=device)
     if torch.device(device).type == "cpu":
         memory = (ctypes.c_uint8 * length).from_address(address)
         return torch.frombuffer(memory, dtype=torch.uint8)
@@ -92,20 +94,18 @@ def gather(
     Raises:
         ValueError: the buffer is too small, or a region has no such heads or pages.
     """
-    slot, total = _slots(regions, pages, out, layout)
-    tokens = _tokens(pages, layout.page_size, out.device)
-    width, kind = _widest(layout.head_bytes, out, *regions)
-    first, last = _columns(layout.src_head, layout, width)
+    if not len(pages):
+        return 0
+    slots = _Slots(layout, pages, out, regions)
+    columns = slots.columns(layout.src_head)
     for index, region in enumerate(regions):
-        rows = _rows(region, kind)
-        part = out[index * slot : (index + 1) * slot].view(kind).view(len(tokens), last - first)
-        torch.index_select(rows[:, first:last], 0, tokens, out=part)
+        torch.index_select(slots.rows(region)[:, columns], 0, slots.tokens, out=slots.part(index))
     _wait(out.device)
-    return total
+    return slots.size * len(regions)
 
 
 def scatter(
-    region: torch.Tensor,
+    place: torch.Tensor,
     regions: Sequence[torch.Tensor],
     pages: I64Array,
     layout: StagingLayout,
@@ -113,7 +113,7 @@ def scatter(
     """Copy a chunk that all writers have written out of its place into KV regions.
 
     Args:
-        region: flat uint8 view of the chunk's place in the ring.
+        place: flat uint8 view of the chunk's place in the ring.
         regions: this decode rank's regions, all K, then all V, each ``[token, …]`` contiguous.
         pages: destination pages of the chunk, in order.
         layout: between the prefill engine and this decode rank.
@@ -121,62 +121,77 @@ def scatter(
     Raises:
         ValueError: the place is too small, or a region has no such heads or pages.
     """
-    slot, total = _slots(regions, pages, region, layout, writers=layout.writers)
-    del total
-    tokens = _tokens(pages, layout.page_size, region.device)
-    width, kind = _widest(layout.head_bytes, region, *regions)
-    at = 0
+    if not len(pages):
+        return
+    slots = _Slots(layout, pages, place, regions, writers=layout.writers)
     for writer in range(layout.writers):
-        first, last = _columns(layout.dst_head(writer), layout, width)
-        for target in regions:
-            part = region[at : at + slot].view(kind).view(len(tokens), last - first)
-            _rows(target, kind)[:, first:last].index_copy_(0, tokens, part)
-            at += slot
-    _wait(region.device)
+        columns = slots.columns(layout.dst_head(writer))
+        for index, region in enumerate(regions, writer * len(regions)):
+            slots.rows(region)[:, columns].index_copy_(0, slots.tokens, slots.part(index))
+    _wait(place.device)
 
 
-def _slots(
-    regions: Sequence[torch.Tensor],
-    pages: I64Array,
-    flat: torch.Tensor,
-    layout: StagingLayout,
-    writers: int = 1,
-) -> tuple[int, int]:
-    """Bytes of one slot and of all of them, checked against the memory that there is."""
-    slot = layout.slot_bytes(len(pages))
-    total = slot * len(regions) * writers
-    if total > flat.numel():
-        raise ValueError(f"{total} bytes of {len(pages)} pages, staging has {flat.numel()}")
-    rows = (int(pages.max()) + 1) * layout.page_size if len(pages) else 0
-    if len(pages) and int(pages.min()) < 0:
-        raise ValueError(f"page {int(pages.min())}")
-    for region in regions:
-        if len(region) < rows:
-            raise ValueError(f"{rows} tokens, a region has {len(region)}")
-    return slot, total
+class _Slots:
+    """The slots of a flat buffer and the rows of the regions, checked against each other."""
 
+    def __init__(
+        self,
+        layout: StagingLayout,
+        pages: I64Array,
+        flat: torch.Tensor,
+        regions: Sequence[torch.Tensor],
+        writers: int = 1,
+    ) -> None:
+        self._layout = layout
+        self._regions = regions
+        self.size = layout.slot_bytes(len(pages))
+        self._bytes = self.size * len(regions) * writers
+        self._check(pages, flat)
+        self._width, self._kind = _widest(layout.head_bytes, flat, *regions)
+        self._flat = flat[: self._bytes].view(self._kind)
+        rows = pages.astype(np.int64)[:, None] * layout.page_size + np.arange(layout.page_size)
+        self.tokens = torch.from_numpy(rows.ravel()).to(flat.device)
 
-def _tokens(pages: I64Array, page_size: int, device: torch.device) -> torch.Tensor:
-    rows = pages.astype(np.int64)[:, None] * page_size + np.arange(page_size)
-    return torch.from_numpy(rows.ravel()).to(device)
+    def _check(self, pages: I64Array, flat: torch.Tensor) -> None:
+        if self._bytes > flat.numel():
+            raise ValueError(f"{self._bytes} bytes to stage, the buffer has {flat.numel()}")
+        first, last = int(pages.min()), int(pages.max())
+        if first < 0:
+            raise ValueError(f"page {first}")
+        tokens = (last + 1) * self._layout.page_size
+        for region in self._regions:
+            if len(region) < tokens:
+                raise ValueError(f"page {last} of a region of {len(region)} tokens")
+
+    def columns(self, head: int) -> slice:
+        """The columns of a writer's heads, beginning with ``head``, in every region."""
+        last = (head + self._layout.heads) * self._layout.head_bytes
+        for region in self._regions:
+            if region[:1].nbytes < last:
+                raise ValueError(f"{last} bytes of heads, a token has {region[:1].nbytes}")
+        return slice(head * self._layout.head_bytes // self._width, last // self._width)
+
+    def rows(self, region: torch.Tensor) -> torch.Tensor:
+        """A region, a token a row."""
+        return region.view(torch.uint8).view(len(region), -1).view(self._kind)
+
+    def part(self, index: int) -> torch.Tensor:
+        """One slot, a token a row."""
+        size = self.size // self._width
+        return self._flat[index * size : (index + 1) * size].view(len(self.tokens), -1)
 
 
 def _widest(head_bytes: int, *tensors: torch.Tensor) -> tuple[int, torch.dtype]:
     """The widest integer that divides a head and every address."""
-    for width, kind in _WIDTHS:
-        if head_bytes % width == 0 and all(tensor.data_ptr() % width == 0 for tensor in tensors):
+    for width, kind in _WIDTHS[:-1]:
+        if head_bytes % width == 0 and all(_is_aligned(tensor, width) for tensor in tensors):
             return width, kind
-    raise AssertionError("one byte divides everything")
+    return _WIDTHS[-1]
 
 
-def _columns(head: int, layout: StagingLayout, width: int) -> tuple[int, int]:
-    """First and last column of the slice, in integers of ``width`` bytes."""
-    per_head = layout.head_bytes // width
-    return head * per_head, (head + layout.heads) * per_head
-
-
-def _rows(region: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
-    return region.view(torch.uint8).view(len(region), -1).view(kind)
+def _is_aligned(tensor: torch.Tensor, width: int) -> bool:
+    begin = tensor.storage_offset() * tensor.element_size()
+    return tensor.data_ptr() % width == 0 and begin % width == 0
 
 
 def _wait(device: torch.device) -> None:

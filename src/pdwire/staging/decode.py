@@ -22,7 +22,7 @@ may be used again once nothing of their last life is under way: no message says 
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -41,8 +41,8 @@ from pdwire.staging.effects import (
 from pdwire.staging.layout import StagingLayout
 from pdwire.staging.limits import StagingLimits
 from pdwire.staging.marks import MarkDesk
-from pdwire.staging.parking import Parking
 from pdwire.staging.ring import OVERSIZED, Ring
+from pdwire.staging.shelf import Shelf
 from pdwire.wire.common import ChunkReady, StagingReq, StagingRsp
 
 __all__ = ["DecodeStaging"]
@@ -62,8 +62,8 @@ class DecodeStaging:
         self.session = session
         self._limits = limits or StagingLimits()
         self._rooms: dict[int, StagedRoom] = {}
-        self._parked = Parking(self._limits)
-        self._held: deque[tuple[float, int, Place]] = deque()  # due times only grow
+        self._parked: Shelf[StagingReq] = Shelf(self._limits.parked_s, self._limits.parked)
+        self._held: Shelf[Place] = Shelf(self._limits.late_write_s)
         self._scattering: dict[Place, int] = {}
         self._closed: OrderedDict[int, None] = OrderedDict()
         self._marks = MarkDesk(session, self._limits.remind_s)
@@ -135,19 +135,17 @@ class DecodeStaging:
         found = self._rooms.pop(room, None)
         if found is None:
             return []
-        awaited = [chunk for chunk in found.chunks.values() if chunk.awaited()]
-        due = now + self._limits.late_write_s
-        if not quiet:
-            self._held.extend((due, room, chunk.place) for chunk in awaited if chunk.place)
-            return []
-        return self._free([chunk.place for chunk in awaited if chunk.place], now)
+        awaited = [chunk.place for chunk in found.chunks.values() if chunk.awaited()]
+        places = [place for place in awaited if place is not None]
+        if quiet:
+            return self._free(places, now)
+        for place in places:
+            self._held.add(room, place, now)
+        return []
 
     def writers_quiet(self, room: int, now: float) -> list[Effect]:
         """Nobody can write for a closed room any more: free what was held for it."""
-        freed = [place for _, owner, place in self._held if owner == room]
-        if freed:
-            self._held = deque(entry for entry in self._held if entry[1] != room)
-        return self._free(freed, now)
+        return self._free(self._held.take(room), now)
 
     def complete(self, room: int) -> bool:
         """Whether no chunk of the room waits to be written or scattered.
@@ -269,11 +267,8 @@ class DecodeStaging:
 
     def tick(self, now: float) -> list[Effect]:
         """Expire what was parked or held, and repeat the watermark while places are taken."""
-        self._drops["staging-req-expired"] += self._parked.expire(now)
-        freed = []
-        while self._held and self._held[0][0] <= now:
-            freed.append(self._held.popleft()[2])
-        effects = self._free(freed, now)
+        self._drops["staging-req-expired"] += len(self._parked.expired(now))
+        effects = self._free(self._held.expired(now), now)
         if effects or self.ring.drained():
             return effects
         return self._marks.remind(self.ring.watermark, now)
@@ -305,7 +300,7 @@ class DecodeStaging:
     def _park(self, message: StagingReq, now: float) -> list[Effect]:
         if message.room in self._closed:
             return self._drop("staging-req-closed-room")
-        if not self._parked.add(message, now):
+        if not self._parked.add(message.room, message, now):
             return self._drop("staging-req-too-many-parked")
         return []
 

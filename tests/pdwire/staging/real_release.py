@@ -234,7 +234,71 @@ def readiness(release: LoadedRelease, case: Case) -> Case:
     return {"answers": answers}
 
 
-OPERATIONS = {"copies": copies, "sizes": sizes, "ring": ring, "readiness": readiness}
+class Socket:
+    """Keeps what is sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[list[str]] = []
+
+    def send_multipart(self, frames: list[bytes]) -> None:
+        self.sent.append([bytes(frame).decode() for frame in frames])
+
+
+def asks(release: LoadedRelease, case: Case) -> Case:
+    """The requests that a prefill rank sends ahead for one room."""
+    handler = release.module("common.staging_handler")
+    info = types.SimpleNamespace(
+        is_dummy=False,
+        dst_kv_indices=list(range(case["pages"])),
+        endpoint="10.0.0.2",
+        dst_port=5000,
+    )
+    socket = Socket()
+    stage = {} if case["stage"] is None else {"requester_pp_rank": case["stage"]}
+    handler.prefetch_staging_reqs(
+        case["room"],
+        {case["room"]: {case["session"]: info}},
+        {"page_size": case["page_size"]},
+        case["chunked_prefill_size"],
+        set(),
+        {"tcp://10.0.0.2:5000": socket},
+        **stage,
+    )
+    return {"sent": socket.sent}
+
+
+def answers(release: LoadedRelease, case: Case) -> Case:
+    """What a decode rank answers to requests, frame by frame, with the prefill rank's number."""
+    staging = release.module("common.staging_buffer")
+    staging.StagingBuffer = Buffer
+    ranks = [{"pp_rank": stage, "socket": Socket()} for stage in case["stages"]]
+    receiver = types.SimpleNamespace(
+        chunk_staging_infos=[],
+        _connect_to_bootstrap_server=lambda rank: (rank["socket"], contextlib.nullcontext()),
+    )
+    allocator = staging.StagingAllocator(case["ring"], "cuda", 0)
+    for frames in case["requests"]:
+        release.module("common.staging_handler").handle_staging_req(
+            [frame.encode() for frame in frames],
+            allocator,
+            types.SimpleNamespace(**case["kv_args"]),
+            case["decode_tp"],
+            case["prefill_tp"],
+            None,
+            {case["room"]: receiver},
+            {case["room"]: ranks},
+        )
+    return {"sent": [rank["socket"].sent for rank in ranks]}
+
+
+OPERATIONS = {
+    "asks": asks,
+    "answers": answers,
+    "copies": copies,
+    "sizes": sizes,
+    "ring": ring,
+    "readiness": readiness,
+}
 
 
 @contextlib.contextmanager

@@ -19,7 +19,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pdwire.staging import Place, Ring, StagingLayout, is_writable, slot_pairs
+from pdwire.staging import (
+    ChunkGrid,
+    DecodeStaging,
+    Place,
+    PrefillRank,
+    PrefillStaging,
+    Ring,
+    SendStagingReq,
+    SendStagingRsp,
+    StagingLayout,
+    grid_pages,
+    head_bytes,
+    is_writable,
+    slot_pairs,
+)
+from pdwire.wire import layout
 from pdwire_conformance.peers.errors import PeerUnavailable
 from pdwire_conformance.peers.wheels import fetch
 
@@ -52,6 +67,9 @@ NO_NANS = 0xBF
 """Clears a bit of every float's exponent: on CPU, the torch path of the releases copies numbers,
 not bytes, and gives every NaN the same bits. Ours, and their kernels for GPUs, keep them."""
 SRC_PAGES, DST_PAGES, POOL_PAGES = [7, 0, 3, 4, 9], [2, 8, 1, 0, 6], 10
+
+
+SESSION = "10.0.0.2:17000"
 
 
 def layout_of(shape: tuple[Any, ...], head_bytes: int) -> StagingLayout:
@@ -196,6 +214,102 @@ def ring_answers(case: Case) -> list[list[int] | None]:
     return answers
 
 
+def ask_cases(release: str) -> Iterator[Case]:
+    """Rooms of several sizes; the stage where the release knows of it."""
+    for pages in (0, 1, 5, 6, 13):
+        for size in (24, 3, None):
+            yield {
+                "op": "asks",
+                "room": 7,
+                "session": SESSION,
+                "pages": pages,
+                "page_size": 4,
+                "chunked_prefill_size": size,
+                "stage": None if release == "0.5.16" else 1,
+            }
+
+
+def asked(case: Case, release: str) -> Case:
+    grid = ChunkGrid(case["pages"], grid_pages(case["chunked_prefill_size"], case["page_size"]))
+    effects = PrefillStaging().want(
+        case["room"],
+        case["session"],
+        ("10.0.0.2", 5000),
+        grid=grid,
+        layout=layout_of(SHAPES[0], 32),
+        ring_size=1 << 40,
+        now=0.0,
+        pp_rank=case["stage"],
+    )
+    codec = layout("mooncake", "STAGING_REQ", release=release)
+    return {
+        "sent": [
+            [bytes(frame).decode() for frame in codec.encode(effect.message)]
+            for effect in effects
+            if isinstance(effect, SendStagingReq)
+        ]
+    }
+
+
+def answer_cases(release: str) -> Iterator[Case]:
+    """Requests of all stages in some order, some of them twice, one for more than the ring has."""
+    for number, shape in enumerate(SHAPES):
+        prefill_tp, decode_tp, rank, heads, page_size, _, _ = shape
+        ours = layout_of(shape, 32)
+        sizes = [(0, 3), (1, 3), (0, 3), (2, 3), (3, 9), (1, 3), (3, 9), (4, 1)]
+        tails = [[]] if release == "0.5.16" else [[], ["0"], ["1"]]
+        yield {
+            "op": "answers",
+            "shape": list(shape),
+            "room": 7,
+            "ring": ours.chunk_bytes(8),
+            "stages": [0, 0, 1],
+            "prefill_tp": prefill_tp,
+            "decode_tp": decode_tp,
+            "kv_args": {
+                "page_size": page_size,
+                "kv_item_lens": [page_size * max(1, heads // decode_tp) * 32] * 2 * ours.layers,
+                "total_kv_head_num": heads,
+                "engine_rank": rank,
+            },
+            "requests": [
+                [
+                    "STAGING_REQ",
+                    "7",
+                    str(chunk),
+                    str(pages),
+                    SESSION,
+                    *tails[(at + number) % len(tails)],
+                ]
+                for at, (chunk, pages) in enumerate(sizes)
+            ],
+        }
+
+
+def answered(case: Case, release: str) -> Case:
+    args = case["kv_args"]
+    size = head_bytes(
+        args["kv_item_lens"][0],
+        page_size=args["page_size"],
+        tp=case["decode_tp"],
+        total_kv_heads=args["total_kv_head_num"],
+    )
+    ours = layout_of(tuple(case["shape"]), size)
+    decode = DecodeStaging(case["ring"], SESSION)
+    ranks = [PrefillRank(("p", at), stage) for at, stage in enumerate(case["stages"])]
+    decode.open_room(7, prefill="p", ranks=ranks, layout=ours, pages=range(30), writers=2, now=0.0)
+    request, response = (
+        layout("mooncake", name, release=release) for name in ("STAGING_REQ", "STAGING_RSP")
+    )
+    sent: list[list[list[str]]] = [[] for _ in ranks]
+    for frames in case["requests"]:
+        for effect in decode.on_staging_req(request.decode([f.encode() for f in frames]), 0.0):
+            if isinstance(effect, SendStagingRsp):
+                encoded = response.encode(effect.message)
+                sent[effect.endpoint[1]].append([bytes(frame).decode() for frame in encoded])
+    return {"sent": sent}
+
+
 COPIES = [copy_case(shape, backend) for shape in SHAPES for backend in ("mooncake", "nixl")]
 PIPELINES = [copy_case(shape, "mooncake") for shape in STAGED_PIPELINES]
 SIZES = list(size_cases())
@@ -221,7 +335,8 @@ def peer(request: pytest.FixtureRequest) -> tuple[str, list[tuple[Case, Case]]]:
     except PeerUnavailable as reason:
         pytest.skip(f"{release} cannot be had here: {reason}")
     newer = [*PIPELINES, *RINGS] if GATES[release] else []
-    cases = [READINESS, *COPIES, *SIZES, *newer]
+    messages = [*ask_cases(release), *answer_cases(release)]
+    cases = [READINESS, *COPIES, *SIZES, *newer, *messages]
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("real_release.py")), release],
         input="".join(json.dumps(case) + "\n" for case in cases),
@@ -277,3 +392,12 @@ def test_what_may_be_written_is_the_same(peer: Peer) -> None:
         for round_, end, wm_round, tail in QUESTIONS
     ]
     assert ours == theirs["answers"]
+
+
+def test_requests_and_answers_are_the_same_frame_by_frame(peer: Peer) -> None:
+    release, _ = peer
+    for case, theirs in of(peer, "asks"):
+        assert asked(case, release) == theirs, (release, case)
+    for case, theirs in of(peer, "answers"):
+        assert sum(map(len, theirs["sent"])) > 8
+        assert answered(case, release) == theirs, (release, case["shape"])

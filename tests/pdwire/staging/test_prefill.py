@@ -47,13 +47,16 @@ def want(prefill: PrefillStaging, room: int = 7, **more: Any) -> list[Effect]:
     return prefill.want(room, session, DECODE, **(arguments | more))
 
 
-def rsp(chunk: int, offset: int, round_: int, end: int, **more: Any) -> StagingRsp:
+def rsp(
+    chunk: int, offset: int, round_: int, end: int, room: int = 7, session_id: str = SESSION
+) -> StagingRsp:
     return StagingRsp(
+        room=room,
         chunk_idx=chunk,
         offset=offset,
         round=round_,
         end=end,
-        **({"room": 7, "session_id": SESSION} | more),
+        session_id=session_id,
     )
 
 
