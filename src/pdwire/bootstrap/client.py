@@ -99,10 +99,11 @@ class BootstrapClient:
         return "prefill_cp_rank" in layout(_BACKEND, "ROUTE_GET", release=self._release).fields
 
     def _body(self, message: str, value: RoutePut | RegisterDpRank | QueryDpRanks) -> bytes:
-        return layout(_BACKEND, message, release=self._release).encode(value)[0]
+        [body] = layout(_BACKEND, message, release=self._release).encode(value)
+        return body
 
     def _route(self, address: str, asked: RouteGet) -> bytes:
-        query = layout(_BACKEND, "ROUTE_GET", release=self._release).encode(asked)[0]
+        [query] = layout(_BACKEND, "ROUTE_GET", release=self._release).encode(asked)
         return self._call("GET", address, f"/route?{query.decode('ascii')}")
 
     def _read(self, message: str, address: str, raw: bytes) -> object:

@@ -105,8 +105,8 @@ class BootstrapServer:
         return decoded
 
     def _answer(self, message: str, value: Message) -> web.Response:
-        codec = layout(_BACKEND, message, release=self._release)
-        return web.Response(body=codec.encode(value)[0], content_type="application/json")
+        [body] = layout(_BACKEND, message, release=self._release).encode(value)
+        return web.Response(body=body, content_type="application/json")
 
     async def _put(self, request: web.Request) -> web.Response:
         rank = self._decode("ROUTE_PUT", await request.read())

@@ -93,21 +93,33 @@ class CommonKVManager(BaseKVManager):
         if self.config.aux_over_tcp and not layouts(self.wire_backend, "AUX_DATA"):
             raise ValueError(f"{self.backend} has no message that carries auxiliary rows")
         self.counters = Counters()
-        self.engine = engine if engine is not None else self.make_engine()
+        self.aux_memory = AuxMemory(args)
+        self.client = BootstrapClient(timeout_s=self.config.http_timeout_s)
+        self.bootstrap = bootstrap
+        self._steps = ExitStack()
+        """What closing does, last first, and each step whatever another does."""
+        try:
+            self._start(engine if engine is not None else self.make_engine())
+        except BaseException:
+            self._steps.close()
+            raise
+
+    def _start(self, engine: Engine) -> None:
+        args, mode = self.args, self.mode
+        self.engine = engine
+        self._steps.callback(engine.close)
         self._regions = [
             Region(address=address, length=length, kind=args.mem_kind, device=args.gpu_id)
             for address, length in args.regions()
         ]
         self.engine.register(self._regions)
-        self.aux_memory = AuxMemory(args)
         self.outbox = Outbox(self.counters, deadline_s=self.config.send_timeout_s)
-        self.client = BootstrapClient(timeout_s=self.config.http_timeout_s)
-        self.bootstrap = bootstrap
-        self._owns_bootstrap = False
+        self._steps.callback(self.outbox.close)
         self.set_up_staging()
         self.prefill = PrefillSide(self) if mode is DisaggregationMode.PREFILL else None
         self.decode = DecodeSide(self) if mode is DisaggregationMode.DECODE else None
         side: PrefillSide | DecodeSide = self._side()
+        self._steps.callback(side.stop)
         self.counters.gauge("rooms", side.counts)
         self.loop = Loop(
             f"pdwire-{self.backend}-{mode}-loop",
@@ -117,6 +129,7 @@ class CommonKVManager(BaseKVManager):
             on_dead=side.shut,
             counters=self.counters,
         )
+        self._steps.callback(self.loop.stop)
         self.loop.start()
         if self.prefill is not None:
             self._join_bootstrap()
@@ -386,7 +399,7 @@ class CommonKVManager(BaseKVManager):
         parallel, config = self.config.parallel, self.config
         if self.bootstrap is None and config.bootstrap_port == 0:
             self.bootstrap = BootstrapServer(config.bootstrap_host, 0)
-            self._owns_bootstrap = True
+            self._steps.callback(self.bootstrap.close)
         host, port = self.endpoint
         rank = RoutePut(
             attn_tp_size=parallel.attn_tp_size,
@@ -433,12 +446,5 @@ class CommonKVManager(BaseKVManager):
         Raises:
             RuntimeError: a thread did not end in time; everything else is closed all the same.
         """
-        side = self._side()
-        with ExitStack() as steps:  # last first, and each of them whatever another does
-            steps.callback(self.engine.close)
-            if self._owns_bootstrap and self.bootstrap is not None:
-                steps.callback(self.bootstrap.close)
-            steps.callback(self.outbox.close)
-            steps.callback(side.stop)
-            steps.callback(self.loop.stop)
-            side.shut("the manager was closed")
+        with self._steps:
+            self._side().shut("the manager was closed")

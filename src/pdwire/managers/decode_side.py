@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pdwire.bootstrap.client import BootstrapError
-from pdwire.bootstrap.mapping import RankMapping, Sizes, map_ranks
+from pdwire.bootstrap.mapping import RankMapping, Sizes, Target, map_ranks
 from pdwire.errors import WireError
 from pdwire.managers.memory import OutOfBounds
 from pdwire.managers.sockets import Endpoint, SendError
@@ -228,10 +228,7 @@ class DecodeSide:
         lines = []
         frames = self.core.registration()
         for target in mapping.targets:
-            found = self.core.client.rank_info(
-                prefill, dp=dp_rank, cp=target.cp_rank, tp=target.tp_rank, pp=target.pp_rank
-            )
-            endpoint = (found.rank_ip, found.rank_port)
+            endpoint = self._endpoint(prefill, dp_rank, target)
             self.core.outbox.send(endpoint, frames, "KVArgsRegisterInfo")
             lines.append(Line(endpoint=endpoint, pp_rank=target.pp_rank, is_dummy=target.is_dummy))
         return tuple(lines)
@@ -297,23 +294,50 @@ class DecodeSide:
                 self._check(prefill)
 
     def _check(self, prefill: str) -> None:
-        healthy = self.core.client.healthy(prefill)
+        try:
+            healthy = self.core.client.healthy(prefill)
+            moved = self._moved(prefill) if healthy else False
+        except BootstrapError:  # it answers, but does not know its ranks (any more)
+            healthy = moved = False
+        if moved:
+            self.lost(prefill, f"the prefill side at {prefill} restarted")
+            return
         with self.lock:
             failures = 0 if healthy else self._prefills.get(prefill, 0) + 1
             self._prefills[prefill] = failures
         if failures >= self.core.config.heartbeat_failures:
             self.lost(prefill, f"the prefill side at {prefill} does not answer")
 
+    def _moved(self, prefill: str) -> bool:
+        """Whether a rank that this one is registered with listens elsewhere by now."""
+        with self.lock:
+            known = self._mappings.get(prefill)
+            lines = {dp: found for (name, dp), found in self._lines.items() if name == prefill}
+        if known is None:
+            return False
+        return any(
+            line.endpoint != self._endpoint(prefill, dp, target)
+            for dp, found in lines.items()
+            for target, line in zip(known[1].targets, found, strict=True)
+        )
+
+    def _endpoint(self, prefill: str, dp_rank: int, target: Target) -> Endpoint:
+        found = self.core.client.rank_info(
+            prefill, dp=dp_rank, cp=target.cp_rank, tp=target.tp_rank, pp=target.pp_rank
+        )
+        return found.rank_ip, found.rank_port
+
     def lost(self, prefill: str, reason: str) -> None:
         """Forget a prefill side: its rooms fail, and the next room asks again."""
         with self.lock:
             self._prefills.pop(prefill, None)
             self._mappings.pop(prefill, None)
-            for key in [key for key in self._lines if key[0] == prefill]:
-                for line in self._lines.pop(key):
-                    self.core.outbox.forget(line.endpoint)
+            keys = [key for key in self._lines if key[0] == prefill]
+            endpoints = [line.endpoint for key in keys for line in self._lines.pop(key)]
         self.core.on_prefill_lost(prefill)
         self.apply(lambda now: self.rooms.prefill_down(prefill, reason, now))
+        for endpoint in endpoints:  # after the aborts, which are flushed if anybody takes them
+            self.core.outbox.forget(endpoint)
 
     # -------------------------------------------------------------------- end
 

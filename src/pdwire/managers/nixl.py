@@ -225,9 +225,10 @@ class NixlKVManager(StagingManagerMixin, CommonKVManager):
 def _text(tag: str, message: Message, release: str) -> bytes | None:
     """A notification in a release's words; ``None`` where it has no such text."""
     try:
-        return layout("nixl", tag, release=release).encode(message)[0]
+        [text] = layout("nixl", tag, release=release).encode(message)
     except (UnknownLayoutError, WireError):
         return None
+    return text
 
 
 class NixlKVSender(CommonKVSender):

@@ -37,6 +37,8 @@ __all__ = ["Later", "PrefillSide", "Task", "write_to"]
 _LOG: Final = logging.getLogger("pdwire.managers")
 _INBOUND: Final = "decode -> prefill"
 _STRIKES: Final = 3
+_GLANCE_S: Final = 0.2
+"""How often a thread that waits for a transfer looks whether the manager closes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -358,6 +360,11 @@ class PrefillSide:
         with self.lock:
             return self.rooms.counts()
 
+    @property
+    def is_shut(self) -> bool:
+        """Whether the side has ended."""
+        return self._shut is not None
+
     def shut(self, reason: str) -> None:
         """Nobody listens any more: no room can go on or begin. Decode is told."""
         with self.lock:
@@ -378,6 +385,8 @@ class PrefillSide:
 def write_to(core: CommonKVManager, peer: Peer, blocks: Blocks, notify: bytes | None) -> None:
     """Write blocks into a peer's memory and wait for it, within the room's write deadline.
 
+    A manager that closes waits no longer: the transfer may then still write.
+
     Raises:
         EngineError: the transfer failed, or (EngineTimeout) is not over.
     """
@@ -389,4 +398,13 @@ def write_to(core: CommonKVManager, peer: Peer, blocks: Blocks, notify: bytes | 
         dst_device=peer.gpu_id if peer.mem_kind == "VRAM" else 0,
         notify=notify,
     )
-    wait(transfer, core.config.limits.write_s)
+    patience_s, side = core.config.limits.write_s, core.prefill_side()
+    ends = time.monotonic() + patience_s
+    while True:
+        try:
+            wait(transfer, min(_GLANCE_S, max(0.0, ends - time.monotonic())))
+        except EngineTimeout:
+            if time.monotonic() < ends and not side.is_shut:
+                continue
+            raise EngineTimeout(f"the transfer was not over after {patience_s:g} s") from None
+        return

@@ -284,11 +284,11 @@ class Outbox:
             self._fail(endpoint, kind, str(error))
 
     def forget(self, endpoint: Endpoint) -> None:
-        """Close the socket to an endpoint that is gone."""
+        """Close the socket to an endpoint that is gone, once it is flushed, or soon."""
         with self._lock:
             line = self._peers.lines.pop(endpoint, None)
         if line is not None:
-            _close(line)
+            _close(line, _FLUSH_MS)
 
     def close(self) -> None:
         """Close every socket once it is flushed, or soon; later sends raise ``SendError``."""

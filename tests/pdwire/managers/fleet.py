@@ -141,9 +141,9 @@ def memory(
         state_data_lens=tuple(_lens(part) for part in parts),
         state_item_lens=tuple((size,) * n for n, _, size in state),
         state_dim_per_tensor=tuple((1,) * n for n, _, _ in state),
-        **{"page_size": 4, **facts},
+        page_size=4,
     )
-    return Memory(kv=kv, aux=rows_of, state=parts, args=args)
+    return Memory(kv=kv, aux=rows_of, state=parts, args=replace(args, **facts))
 
 
 def _ptrs(regions: Sequence[Bytes]) -> tuple[int, ...]:
