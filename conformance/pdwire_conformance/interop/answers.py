@@ -21,6 +21,7 @@ import zmq
 from pdwire_conformance.peers.standins import StandIn
 
 from .engine import TcpMooncake
+from .host_torch import Instant
 from .options import Options
 
 Answers = Mapping[str, Mapping[str, Any]]
@@ -145,7 +146,7 @@ def _facts(options: Options, group: Group) -> dict[str, Any]:
         "kv_cache_dtype": "auto",
         "speculative_algorithm": None,
         "speculative_num_draft_tokens": None,
-        "device": "cpu",
+        "device": "cuda" if options.staging else "cpu",
         "gpu_id": 0,
     }
 
@@ -165,26 +166,6 @@ def socket_on_host(
     socket = context.socket(socket_type)
     socket.set_hwm(0)
     return socket.bind_to_random_port(f"tcp://{host or '127.0.0.1'}"), socket
-
-
-class Instant:
-    """An event or stream of a device that has none: everything has happened already."""
-
-    def __init__(self, device: Any = None) -> None:
-        self.device = device
-
-    def record(self, *_: Any) -> None:
-        """Nothing is pending."""
-
-    def synchronize(self) -> None:
-        """Nothing is pending."""
-
-    def wait_event(self, *_: Any) -> None:
-        """Nothing is pending."""
-
-    def query(self) -> bool:
-        """It has happened."""
-        return True
 
 
 _DEVICE: Mapping[str, Any] = {

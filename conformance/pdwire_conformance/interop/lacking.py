@@ -3,7 +3,7 @@
 Rules:
 
 * An entry is a fact about the release's own code, seen in a run of both sides of that
-  release or read there; it says what is missing, in a sentence.
+  release, or read off the spec; it says what is missing, in a sentence.
 * Nothing is listed because ours fails at it.
 """
 
@@ -11,29 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pdwire.wire import layout
 from pdwire.wire.table import ORDER
 
-_Since = Mapping[tuple[str, str], tuple[str, str]]
-
-_TOPOLOGIES: _Since = {}
+_TOPOLOGIES: Mapping[tuple[str, str], tuple[str, str]] = {}
 """(backend, topology) -> first release that has it, and what the ones before lack."""
-
-_CASES: _Since = {
-    ("mooncake", "prefix"): ("0.5.11", "metadata has no decode prefix length before 0.5.11"),
-    ("nixl", "prefix"): ("0.5.11", "metadata has no decode prefix length before 0.5.11"),
-}
 
 
 def lacks_topology(release: str, backend: str, topology: str) -> str:
     """Why the release cannot do the topology; empty when it can."""
-    return _lacking(_TOPOLOGIES, release, backend, topology)
+    since, why = _TOPOLOGIES.get((backend, topology), (ORDER[0], ""))
+    return why if ORDER.index(release) < ORDER.index(since) else ""
 
 
 def lacks_case(release: str, backend: str, case: str) -> str:
     """Why the release cannot do the case; empty when it can."""
-    return _lacking(_CASES, release, backend, case)
-
-
-def _lacking(table: _Since, release: str, backend: str, name: str) -> str:
-    since, why = table.get((backend, name), (ORDER[0], ""))
-    return why if ORDER.index(release) < ORDER.index(since) else ""
+    known = layout(backend, "TransferInfo", release=release).fields
+    if case == "prefix" and "decode_prefix_len" not in known:
+        return "the release's metadata has no decode prefix length"
+    return ""

@@ -114,6 +114,21 @@ class Operations(ABC):
         """Last request."""
         return {}
 
+    def begin(self, number: int) -> None:  # noqa: B027  # most sides have nothing to do here
+        """A room's decode side has asked, its first chunk is about to be sent."""
+
+    def cut(self, chunks: list[list[int]]) -> list[list[int]]:
+        """The chunks as this side's scheduler may send them."""
+        return chunks
+
+    def status(self, number: int, end: Any) -> int:
+        """KVPoll of a room."""
+        return int(end.poll())
+
+    def clear(self, number: int, end: Any) -> None:
+        """Forget a room."""
+        end.clear()
+
     def state_indices(self, rows: list[int] | None) -> Any:
         """State rows in the shape that the manager takes; one component here."""
         return None if rows is None else [rows]
@@ -174,17 +189,18 @@ class Operations(ABC):
 
     def _told(self, number: int) -> list[str]:
         room = self.rooms[number]
-        status = int(room.end.poll())
+        status = self.status(number, room.end)
         if room.chunks is not None and status in {2, 3}:
-            self._advance(room, room.chunks)
+            self._advance(number, room, room.chunks)
         return [POLLS[status], self.reason(number, room.end) if status == 0 else ""]
 
-    def _advance(self, room: Room, chunks: list[list[int]]) -> None:
+    def _advance(self, number: int, room: Room, chunks: list[list[int]]) -> None:
         """Send what may be sent, as a scheduler does once the decode side has asked."""
         if not room.started:
             skip = self.prefix_len(room.end) // self.options.page_size
-            chunks[:] = _without(chunks, skip)
+            chunks[:] = self.cut(_without(chunks, skip))
             room.end.init(sum(map(len, chunks)), room.aux)
+            self.begin(number)
             room.started = True
         while len(chunks) > room.held:
             chunk = chunks.pop(0)
@@ -201,7 +217,8 @@ class Operations(ABC):
         return {"released": self.released(number, self.rooms[number].end)}
 
     def _clear(self, request: Request) -> Answer:
-        self.rooms.pop(int(request["room"])).end.clear()
+        number = int(request["room"])
+        self.clear(number, self.rooms.pop(number).end)
         return {}
 
 

@@ -60,11 +60,15 @@ class HostStaging(StagingManagerMixin):
         return made
 
 
+class HostMooncake(HostStaging, MooncakeKVManager):
+    """Ours over Mooncake, without a GPU."""
+
+
 class HostNixl(HostStaging, NixlKVManager):
     """Ours over NIXL, without a GPU."""
 
 
-_CLASSES: Mapping[str, type[CommonKVManager]] = {"mooncake": MooncakeKVManager, "nixl": HostNixl}
+_CLASSES: Mapping[str, type[CommonKVManager]] = {"mooncake": HostMooncake, "nixl": HostNixl}
 
 
 class Ours(Operations):

@@ -26,6 +26,7 @@ from pdwire_conformance.peers.errors import PeerUnavailable
 from pdwire_conformance.peers.loader import load
 from pdwire_conformance.peers.wheels import fetch
 
+from . import host_torch
 from .answers import Context, answers
 from .engine import without_gpu, without_rdma
 from .lines import TRACE, Answer, Request, protocol_output, refuse, serve
@@ -58,7 +59,10 @@ def _operations(options: Options) -> dict[str, Callable[[Request], Answer]]:
     context = Context(options)
     {"mooncake": without_rdma, "nixl": without_gpu}[options.backend]()
     wheel = fetch(options.release)
-    real = ["torch", options.backend] if options.staging else [options.backend]
+    real = [options.backend]
+    if options.staging:
+        host_torch.install()
+        real.append("torch")
     peer = load(options.release, wheel.root, real=real, answers=answers(options, context))
     return Theirs(options, peer, context).operations()
 
@@ -68,7 +72,7 @@ def _environment(options: Options) -> dict[str, str]:
     told = {"SGLANG_HOST_IP": "127.0.0.1", "MC_FORCE_TCP": "1", "MC_LOG_LEVEL": "ERROR"}
     told["SGLANG_DISAGGREGATION_DEFERRED_DECODE_KV_RELEASE"] = "1"
     if options.staging:
-        told["SGLANG_DISAGG_STAGING_BUFFER"] = "1"
+        told["SGLANG_DISAGG_STAGING_BUFFER"] = told["SGLANG_STAGING_USE_TORCH"] = "1"
         told["SGLANG_DISAGG_STAGING_POOL_SIZE_MB"] = str(options.staging)
     return told
 

@@ -20,6 +20,7 @@ from .kv_args import kv_args
 from .lines import Answer, Request
 from .operations import Operations
 from .options import Options
+from .staging import Staging
 
 _NAMES = {"mooncake": "Mooncake", "nixl": "Nixl"}
 START_S = 20.0
@@ -35,6 +36,7 @@ class Theirs(Operations):
         self._context = context
         self._manager: Any = None
         self._server: Any = None
+        self._staging: Staging | None = None
         self._bootstrap = ""
 
     def hello(self, request: Request) -> Answer:
@@ -62,6 +64,8 @@ class Theirs(Operations):
             self.options.mla,
         )
         self._manager = made
+        if self.options.staging:
+            self._staging = Staging(self._peer, self.options, self.memory, made)
         shared = self._context.group.shared
         return {"bootstrap": self._bootstrap, "rank_port": made.rank_port, "shared": shared}
 
@@ -107,8 +111,34 @@ class Theirs(Operations):
             ask = made.send_metadata
         else:
             ask = made.init
+        if self._staging is not None:
+            self._staging.expect(number, made, metadata["kv_indices"], prefix_len or 0)
         ask(**metadata, **({} if prefix_len is None else {"decode_prefix_len": prefix_len}))
         return made
+
+    def begin(self, number: int) -> None:
+        """Ask for staging places."""
+        if self._staging is not None:
+            self._staging.ask_ahead(number)
+
+    def cut(self, chunks: list[list[int]]) -> list[list[int]]:
+        """With staging a scheduler sends whole grid cells only: one cell, one place."""
+        if self._staging is None:
+            return chunks
+        pages = [page for chunk in chunks for page in chunk]
+        size = self.options.chunk_pages
+        return [pages[at : at + size] for at in range(0, len(pages), size)] or [[]]
+
+    def status(self, number: int, end: Any) -> int:
+        """A staged room is done when it is scattered."""
+        status = super().status(number, end)
+        return status if self._staging is None else self._staging.status(number, status)
+
+    def clear(self, number: int, end: Any) -> None:
+        """As the scheduler does it."""
+        if self._staging is not None:
+            self._staging.close(number)
+        super().clear(number, end)
 
     def state_indices(self, rows: list[int] | None) -> Any:
         """Flat up to 0.5.11, one list per component from then on."""

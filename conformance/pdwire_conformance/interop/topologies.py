@@ -77,15 +77,15 @@ TOPOLOGIES = (
     ),
     Topology(
         name="tp2-tp1-staged",
-        doc="through the staging ring, two writers",
+        doc="through a staging ring of 1 MiB, two writers",
         prefill_tp=2,
-        common={"staging": 4, "memory": "VRAM"},
+        common={"staging": 1, "chunk_pages": 3, "memory": "VRAM"},
     ),
     Topology(
         name="tp1-tp2-staged",
-        doc="through the staging ring, two readers",
+        doc="through a staging ring of 1 MiB each, two readers",
         decode_tp=2,
-        common={"staging": 4, "memory": "VRAM"},
+        common={"staging": 1, "chunk_pages": 3, "memory": "VRAM"},
     ),
     Topology(
         name="mla-tp2-tp1",
