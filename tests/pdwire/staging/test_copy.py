@@ -123,9 +123,11 @@ def test_a_nan_keeps_its_bits(kind: torch.dtype) -> None:
     assert torch.equal(other.view(torch.uint8).flatten()[:16], expected)
 
 
-def test_an_odd_place_in_the_ring_is_fine() -> None:
-    ring = torch.zeros(200, dtype=torch.uint8)
-    place = ring[3 : 3 + LAYOUT.chunk_bytes(1)]
+@pytest.mark.parametrize(("base", "offset"), [(0, 3), (1, 7), (5, 0)])
+def test_an_odd_place_in_an_odd_ring_is_fine(base: int, offset: int) -> None:
+    memory = np.zeros(200, np.uint8)
+    ring = at_address(memory.ctypes.data + base, 190)
+    place = ring[offset : offset + LAYOUT.chunk_bytes(1)]
     place.copy_(torch.arange(place.numel(), dtype=torch.uint8))
     targets = [torch.zeros(4, 16, dtype=torch.uint8) for _ in range(2)]
     scatter(place, targets, np.array([1]), LAYOUT)

@@ -338,6 +338,16 @@ def test_who_writes_beyond_its_place_fails_those_whose_bytes_it_hit() -> None:
     assert [e.room for e in effects if isinstance(e, StagingFailed)] == [7, 8]
 
 
+def test_bytes_of_a_later_round_are_not_written_yet_and_so_not_hit() -> None:
+    decode = make(pages=25)
+    for room, pages in ((7, 4), (8, 18), (9, 4), (10, 4)):
+        open_room(decode, room, pages=20)
+        place(decode, pages=pages, room=room)
+    assert decode.ring.used == 120  # room 10 lies over room 8, a round later
+    effects = decode.on_chunk_ready(ready(0, pages=6), 0.0)
+    assert [e.room for e in effects if isinstance(e, StagingFailed)] == [7, 8]
+
+
 def test_a_notification_counts_like_a_message() -> None:
     decode = make()
     open_room(decode)
