@@ -219,6 +219,9 @@ class CommonKVManager(BaseKVManager):
     def on_peer(self, peer: Peer) -> None:
         """A peer has registered."""
 
+    def on_peer_gone(self, peer: str) -> None:
+        """A peer's registration was replaced or forgotten."""
+
     def on_room_connected(self, room: int, expected: int) -> None:
         """A receiver knows its prefill ranks, and how many answers it waits for."""
 

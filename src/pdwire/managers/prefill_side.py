@@ -167,6 +167,7 @@ class PrefillSide:
                 del self._names[gone.endpoint]
         if gone is not None:
             self.core.engine.forget_peer(peer)
+            self.core.on_peer_gone(peer)
 
     def peer_at(self, endpoint: Endpoint) -> Peer | None:
         """The peer that registered last with an endpoint."""

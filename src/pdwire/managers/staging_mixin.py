@@ -351,6 +351,13 @@ class StagingManagerMixin(_Base):
             with self._staging_lock:
                 self._prefill_staging.forget(peer.id)
 
+    def on_peer_gone(self, peer: str) -> None:
+        """A peer's registration was replaced or forgotten: so is its ring."""
+        super().on_peer_gone(peer)
+        if self._prefill_staging is not None:
+            with self._staging_lock:
+                self._prefill_staging.forget(peer)
+
     # ------------------------------------------------------------- decode side
 
     def on_metadata(
@@ -419,7 +426,7 @@ class StagingManagerMixin(_Base):
                 )
                 place = self._ring[effect.offset : effect.offset + effect.size]
                 copy.scatter(place, regions, effect.pages, self._own_layout(link))
-        except ValueError as error:
+        except Exception as error:  # noqa: BLE001  # its place must come back, whatever it was
             self._fail_room(effect.room, f"scatter of chunk {effect.chunk_idx}: {error}")
         finally:
             with self._staging_lock:
