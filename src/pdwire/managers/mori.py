@@ -57,7 +57,8 @@ class MoriKVManager(CommonKVManager):
             key = msgspec.json.decode(message.engine_desc, type=_EngineDesc).key
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"engine description: {error}") from error
-        lens = [desc.length for desc in kv]
+        aux = [_read(desc) for desc in message.dst_aux_mem_descs]
+        lens = [desc.length for desc in kv if desc.length]
         return Peer(
             id=key,
             endpoint=(message.endpoint, message.dst_port),
@@ -67,7 +68,8 @@ class MoriKVManager(CommonKVManager):
             kv_ptrs=tuple(desc.address for desc in kv),
             kv_item_len=message.dst_kv_item_len,
             kv_layer_ids=tuple(message.dst_kv_layer_ids.tolist()),
-            aux_ptrs=tuple(_read(desc).address for desc in message.dst_aux_mem_descs),
+            aux_ptrs=tuple(desc.address for desc in aux),
+            aux_lens=tuple(desc.length for desc in aux),
             state_ptrs=tuple(tuple(desc.address for desc in part) for part in state),
             state_item_lens=tuple(tuple(p.tolist()) for p in message.dst_state_item_lens),
             state_lens=tuple(tuple(desc.length for desc in part) for part in state),
@@ -95,7 +97,7 @@ class MoriKVManager(CommonKVManager):
             "gpu_id": args.gpu_id,
             "decode_tp_size": parallel.attn_tp_size,
             "decode_tp_rank": parallel.attn_tp_rank,
-            "dst_kv_item_len": args.kv_item_lens[0],
+            "dst_kv_item_len": args.kv_item_lens[0] if args.kv_item_lens else 0,
             "dst_state_item_lens": args.state_item_lens,
             "dst_state_dim_per_tensor": args.state_dim_per_tensor,
             "dst_dcp_size": parallel.dcp_size,
@@ -104,7 +106,7 @@ class MoriKVManager(CommonKVManager):
             "dst_kv_layer_ids": args.kv_layer_ids,
         }
 
-    def metadata_facts(self, room: int, required: int, *, is_dummy: bool) -> dict[str, object]:
+    def metadata_facts(self, room: int, required: int, *, is_dummy: bool) -> dict[str, object]:  # noqa: ARG002  # Mori has no frame for it
         """The fields of metadata that are not about pages."""
         host, port = self.endpoint
         return {
@@ -145,9 +147,12 @@ def _descs(ptrs: Sequence[int], lens: Sequence[int]) -> tuple[bytes, ...]:
 
 def _read(desc: bytes) -> _MemoryDesc:
     try:
-        return msgspec.json.decode(desc, type=_MemoryDesc)
+        found = msgspec.json.decode(desc, type=_MemoryDesc)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"memory description: {error}") from error
+    if found.address < 0 or found.length < 0 or found.address + found.length > 1 << 64:
+        raise ValueError(f"memory description outside the address space: {found}")
+    return found
 
 
 class MoriKVSender(CommonKVSender):
