@@ -124,18 +124,19 @@ def _targets(names: list[str], source: str) -> list[str]:
 
 def _assignments(message: Message, layout: Layout) -> list[str]:
     now: list[str] = []
-    later: list[str] = []
+    repeated: list[str] = []
+    ruled: list[str] = []
     rules = {rule.field for rule in layout.derivations}
     for frame in layout.frames:
         if frame.const is not None:
             now += _const(frame, message, layout)
         elif frame.length_of is not None:
-            later += _length(frame, message, layout)
+            ruled += _length(frame, message, layout)
         else:
-            waits = frame.field in rules or _repeats(frame)
-            (later if waits else now).extend(_assign(frame, message, layout))
-    alone, dependent = lacking.assignments(message, layout, _held(layout))
-    return now + alone + later + dependent
+            group = ruled if frame.field in rules else repeated if _repeats(frame) else now
+            group += _assign(frame, message, layout)
+    alone, more, derived = lacking.assignments(message, layout, _held(layout))
+    return now + alone + repeated + more + ruled + derived
 
 
 def _repeats(frame: Frame) -> bool:

@@ -37,12 +37,12 @@ def _decoder(message: Message, layout: Layout, held: set[str]) -> list[str]:
     rest = [layout.doc] if layout.doc else []
     lines += docstring(f"The body of layout {layout.id} to a {name}.", "    ", rest=rest)
     lines += ["    try:", f"{_BODY}body = {message.body}_body(frames, _L)", f"{_BODY}m = Draft()"]
-    later: list[str] = []
+    repeated: list[str] = []
     for key in layout.keys:
         waits = key.optional and isinstance(_absent(key, message), Repeat)
-        (later if waits else lines).extend(_assignment(key, message))
-    alone, dependent = lacking.assignments(message, layout, held)
-    return [*lines, *alone, *later, *dependent, *ending(message, layout)]
+        (repeated if waits else lines).extend(_assignment(key, message))
+    alone, more, derived = lacking.assignments(message, layout, held)
+    return [*lines, *alone, *repeated, *more, *derived, *ending(message, layout)]
 
 
 def _assignment(key: Key, message: Message) -> list[str]:

@@ -33,19 +33,25 @@ def places(message: Message, layout: Layout, held: set[str]) -> list[str]:
     return lines
 
 
-def assignments(message: Message, layout: Layout, held: set[str]) -> tuple[list[str], list[str]]:
-    """``m.x = …`` of each such field: those that stand alone, those that need others."""
+def assignments(
+    message: Message, layout: Layout, held: set[str]
+) -> tuple[list[str], list[str], list[str]]:
+    """``m.x = …`` of each such field: those that stand alone, repetitions, derived ones.
+
+    A repetition counts on what stands alone, a rule on either.
+    """
     rules = {rule.field: rule for rule in layout.derivations}
-    now: list[str] = []
-    later: list[str] = []
+    alone: list[str] = []
+    repeated: list[str] = []
+    derived: list[str] = []
     for field in _lacking(message, held):
         head = f"        m.{field.name} = "
         if field.name in rules:
-            later += choice(head, ex.holds(rules[field.name], message, layout, "m", held))
+            derived += choice(head, ex.holds(rules[field.name], message, layout, "m", held))
         else:
             line = head + ex.meaning(field.absent, field, "m")
-            (later if isinstance(field.absent, Repeat) else now).append(line)
-    return now, later
+            (repeated if isinstance(field.absent, Repeat) else alone).append(line)
+    return alone, repeated, derived
 
 
 def losses(message: Message, layout: Layout, held: set[str]) -> list[str]:

@@ -94,8 +94,8 @@ def _decoder(message: Message, layout: Layout, pieces: list[_Piece], held: set[s
     for piece in pieces:
         if piece.is_field:
             lines += _assignment(message, piece)
-    alone, dependent = lacking.assignments(message, layout, held)
-    return [*lines, *alone, *dependent, *ending(message, layout)]
+    alone, repeated, derived = lacking.assignments(message, layout, held)
+    return [*lines, *alone, *repeated, *derived, *ending(message, layout)]
 
 
 def _assignment(message: Message, piece: _Piece) -> list[str]:

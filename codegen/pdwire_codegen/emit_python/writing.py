@@ -71,7 +71,8 @@ def condition(tests: list[str], word: str, indent: str) -> list[str]:
     if len(one) <= WIDTH:
         return [one]
     if len(tests) == 1:
-        return fit(f"{indent}if ({tests[0]}):" if " or " in tests[0] else one)
+        either = operands(tests[0], "or")
+        return condition(either, "or", indent) if len(either) > 1 else fit(one)
     if len(tests) == 2 and tests[1].endswith(")"):
         return _in_brackets(tests[0], f"{word} {tests[1]}", indent)
     rest = [line for test in tests[1:] for line in fit(f"{indent}    {word} {test}")]

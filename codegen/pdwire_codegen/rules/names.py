@@ -21,7 +21,11 @@ _RESERVED = {
     "group": {"table", "spec"},  # modules of the generated package
     "layout id": {"message"},  # the module beside the layouts'
     "class name": {"Draft", "COUNTS", "STRANGERS", "CODECS"},  # what else that module has
-    "field name": {"from_zmq", "to_zmq"},  # methods of every generated dataclass
+    "field name": {
+        *("from_zmq", "to_zmq", "newest"),  # what every generated dataclass has
+        *("bool", "bytes", "dict", "int", "str", "tuple"),  # types of its fields
+        *("field", "no_i32", "no_u32", "no_u64"),  # what gives them their defaults
+    },
 }
 """Names that generated code keeps for itself, by what would be called so."""
 
