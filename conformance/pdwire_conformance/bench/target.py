@@ -7,6 +7,7 @@ input. It is the receiving process of the bare engine's measurement.
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 import numpy as np
@@ -18,10 +19,15 @@ __all__ = ["engine_of", "main"]
 
 def engine_of(backend: str) -> Engine:
     """A new engine of a backend."""
-    from pdwire.engines.mooncake import MooncakeEngine  # noqa: PLC0415  # an extra
+    if backend == "mooncake":
+        from pdwire.engines.mooncake import MooncakeEngine  # noqa: PLC0415  # an extra
+
+        return MooncakeEngine("127.0.0.1")
+    # NIXL's own log goes to standard output, which is for results here.
+    os.environ.setdefault("NIXL_LOG_LEVEL", "WARNING")
     from pdwire.engines.nixl import NixlEngine  # noqa: PLC0415  # an extra
 
-    return MooncakeEngine("127.0.0.1") if backend == "mooncake" else NixlEngine()
+    return NixlEngine()
 
 
 def main() -> None:

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pdwire.engines import Engine, EngineError, EngineMissing, Region, wait
+from pdwire.engines import EngineError, EngineMissing, Region, wait
 from pdwire.plan import Blocks
+from pdwire_conformance.bench.target import engine_of
 from pdwire_conformance.interop.handover import Handover, Room
 from pdwire_conformance.interop.options import OURS, Options
 
@@ -87,24 +88,12 @@ LAYOUTS: dict[str, tuple[int, int, bool]] = {
 
 def engines() -> dict[str, str]:
     """Backend -> empty if its engine can be made here, else what to install."""
-    return {"mooncake": _missing(_mooncake), "nixl": _missing(_nixl)}
+    return {backend: _missing(backend) for backend in ("mooncake", "nixl")}
 
 
-def _mooncake() -> Engine:
-    from pdwire.engines.mooncake import MooncakeEngine  # noqa: PLC0415  # an extra
-
-    return MooncakeEngine("127.0.0.1")
-
-
-def _nixl() -> Engine:
-    from pdwire.engines.nixl import NixlEngine  # noqa: PLC0415  # an extra
-
-    return NixlEngine()
-
-
-def _missing(make: Callable[[], Engine]) -> str:
+def _missing(backend: str) -> str:
     try:
-        make().close()
+        engine_of(backend).close()
     except (EngineMissing, EngineError) as error:
         return str(error)
     return ""
@@ -192,8 +181,7 @@ def raw_speed(backend: str, shape: Shape) -> float:
     count = shape.requests * shape.pages * shape.layers * 2
     source = np.ones(size * count, np.uint8)
     target = np.zeros(size * count, np.uint8)
-    make = {"mooncake": _mooncake, "nixl": _nixl}[backend]
-    sender, receiver = make(), make()
+    sender, receiver = engine_of(backend), engine_of(backend)
     try:
         sender.register([Region(address=source.ctypes.data, length=source.nbytes)])
         receiver.register([Region(address=target.ctypes.data, length=target.nbytes)])
