@@ -24,7 +24,7 @@ def engine_of(backend: str) -> Engine:
 
         return MooncakeEngine("127.0.0.1")
     # NIXL's own log goes to standard output, which is for results here.
-    os.environ.setdefault("NIXL_LOG_LEVEL", "WARNING")
+    os.environ.setdefault("NIXL_LOG_LEVEL", "WARN")
     from pdwire.engines.nixl import NixlEngine  # noqa: PLC0415  # an extra
 
     return NixlEngine()
