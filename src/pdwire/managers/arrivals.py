@@ -24,9 +24,16 @@ class _Room:
     parts: dict[tuple[int, int], set[int]] = field(default_factory=dict)
     state: set[int] = field(default_factory=set)
     aux: bool = False
+    told: bool = False
 
-    @property
-    def is_whole(self) -> bool:
+    def is_whole_now(self) -> bool:
+        """Whether it is whole, said once."""
+        if self.told or not self._is_whole():
+            return False
+        self.told = True
+        return True
+
+    def _is_whole(self) -> bool:
         return (
             self.aux
             and len(self.expected) >= self.sources
@@ -84,7 +91,7 @@ class Arrivals:
         room.aux = True
         if text.pp_rank is not None:
             room.expected.setdefault(text.pp_rank, text.expected)
-        return room.is_whole
+        return room.is_whole_now()
 
     def on_state(self, text: NotifState) -> bool:
         """A rank's state is there. Whether the room is whole now."""
@@ -92,11 +99,11 @@ class Arrivals:
         if room is None:
             return False
         room.state.add(text.pp_rank)
-        return room.is_whole
+        return room.is_whole_now()
 
     @staticmethod
     def _chunk(room: _Room, source: int, chunk_id: int, *, is_last: bool) -> bool:
         room.chunks.setdefault(source, set()).add(chunk_id)
         if is_last:
             room.expected[source] = chunk_id + 1
-        return room.is_whole
+        return room.is_whole_now()

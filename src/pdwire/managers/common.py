@@ -43,8 +43,20 @@ from pdwire.wire.common import AuxData
 __all__ = ["CommonKVManager", "Notifications"]
 
 _LOG: Final = logging.getLogger("pdwire.managers")
-_VITAL: Final = {"is_dummy": False, "decode_prefix_len": 0, "dst_dcp_size": 1}
+_VITAL: Final[dict[str, object]] = {
+    "is_dummy": False,
+    "decode_prefix_len": 0,
+    "dst_dcp_size": 1,
+    "dst_state_data_ptrs": (),
+    "dst_state_indices": (),
+}
 """Fact -> the value that goes without saying."""
+
+
+def _must_be_said(value: object, nothing: object) -> bool:
+    if isinstance(value, tuple):
+        return bool(value)
+    return value is not None and value != nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +257,7 @@ class CommonKVManager(BaseKVManager):
             LossyEncodeError: it cannot carry such a fact.
         """
         codec = layout(self.wire_backend, message, release=release)
-        vital = {f for f, nothing in _VITAL.items() if facts.get(f, nothing) not in {nothing, None}}
+        vital = {f for f, nothing in _VITAL.items() if _must_be_said(facts.get(f), nothing)}
         held = {*codec.fields, *vital, *self.always_said}
         known = set(field_names(codec.cls))
         return codec.encode(codec.cls(**{k: v for k, v in facts.items() if k in held & known}))

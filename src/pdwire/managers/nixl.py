@@ -70,9 +70,8 @@ class NixlKVManager(StagingManagerMixin, CommonKVManager):
         """Every field of this rank's registration."""
         args, parallel, (host, port) = self.args, self.config.parallel, self.endpoint
         staging = self.staging_region()
-        slots = [
-            n // item for n, item in zip(args.kv_data_lens, args.kv_item_lens, strict=True) if item
-        ]
+        sizes = zip(args.kv_data_lens, args.kv_item_lens, strict=True)
+        slots = [size // item for size, item in sizes if size and item]
         return {
             "endpoint": host,
             "dst_port": port,

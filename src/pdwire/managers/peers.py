@@ -28,10 +28,11 @@ class Peer:
 
     Attributes:
         id: Mooncake session id, NIXL agent name, Mori engine key.
-        releases: releases whose layouts its registration fits; ``release`` is the newest.
+        releases: releases whose layouts its registration fits; the last is taken for its own.
         kv_item_lens: bytes of a page per KV region; empty where only the first is known.
         num_slots: pages per KV region, where the release says it.
         state_lens: bytes of each state region, where the release says it.
+        aux_lens: bytes of each auxiliary buffer; only Mori's descriptions say it.
         metadata: what the engine needs to reach it.
     """
 
@@ -45,6 +46,7 @@ class Peer:
     kv_item_lens: tuple[int, ...] = ()
     kv_layer_ids: tuple[int, ...] = ()
     aux_ptrs: tuple[int, ...] = ()
+    aux_lens: tuple[int, ...] = ()
     state_ptrs: tuple[tuple[int, ...], ...] = ()
     state_item_lens: tuple[tuple[int, ...], ...] = ()
     state_lens: tuple[tuple[int, ...], ...] = ()
@@ -59,7 +61,7 @@ class Peer:
 
     @property
     def release(self) -> str:
-        """The newest release that the peer can be."""
+        """The release that the peer is spoken to in."""
         return self.releases[-1]
 
     @property
@@ -117,7 +119,7 @@ def from_nixl(info: nixl.KVArgsRegisterInfo, releases: Sequence[str]) -> Peer:
         staging_size=info.staging_total_size,
         dcp_size=info.dst_dcp_size,
         dcp_rank=info.dst_dcp_rank,
-        num_slots=info.dst_num_slots,
+        num_slots=info.dst_num_slots or None,  # 0: a pool without bytes, which says nothing
         mem_kind=kinds.pop() if kinds else "DRAM",
         gpu_id=info.gpu_id,
         metadata=info.agent_metadata,

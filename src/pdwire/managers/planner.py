@@ -123,18 +123,23 @@ class Planner:
             dst_layer_ids=peer.kv_layer_ids,
             pipelined=parallel.pp_size > 1,
         )
-        src_lens = [args.kv_item_lens[n] for n in pairs.src]
-        dst_lens = [peer.kv_item_lens[n] for n in pairs.dst] if peer.kv_item_lens else []
+        # A region without bytes is nothing to move (F12), whatever a page of it would be.
+        both = [p for p in zip(pairs.src, pairs.dst, strict=True) if args.kv_data_lens[p[0]]]
+        missing = [src for src, dst in both if not peer.kv_ptrs[dst]]
+        if missing:
+            raise PlanError(f"decode has no memory for region {missing[0]}")
         return (
-            [args.kv_data_ptrs[n] for n in pairs.src],
-            src_lens,
-            [peer.kv_ptrs[n] for n in pairs.dst],
-            dst_lens,
+            [args.kv_data_ptrs[src] for src, _ in both],
+            [args.kv_item_lens[src] for src, _ in both],
+            [peer.kv_ptrs[dst] for _, dst in both],
+            [peer.kv_item_lens[dst] for _, dst in both] if peer.kv_item_lens else [],
         )
 
     def _pages(self, peer: Peer, src_pages: I32Array, dst_pages: I32Array) -> Blocks:
-        _exist("destination pages", dst_pages, peer.num_slots)
         src_ptrs, src_lens, dst_ptrs, dst_lens = self._pairs(peer)
+        if not src_ptrs:
+            return Blocks.none()
+        _exist("destination pages", dst_pages, peer.num_slots)
         if not self.needs_head_slices(peer):
             # A release that does not say every length says the first one.
             told = dst_lens or [peer.kv_item_len]
@@ -191,6 +196,9 @@ class Planner:
         if len(peer.aux_ptrs) != len(args.aux_data_ptrs):
             raise PlanError(f"{len(args.aux_data_ptrs)} aux buffers, decode {len(peer.aux_ptrs)}")
         _exist("aux rows here", np.array([src_index]), self._rows)
+        if peer.aux_lens:
+            rows = _slots(peer.aux_lens, args.aux_item_lens)
+            _exist("aux rows there", np.array([dst_index]), rows)
         src = [
             p + n * src_index for p, n in zip(args.aux_data_ptrs, args.aux_item_lens, strict=True)
         ]

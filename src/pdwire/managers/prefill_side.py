@@ -138,8 +138,11 @@ class PrefillSide:
         return True
 
     def _register(self, message: Message, releases: tuple[str, ...]) -> None:
+        # Of several releases that it fits: the one that this side was told, or else the newest.
+        told = self.core.config.release
+        last = told if told in releases else releases[-1]
         try:
-            peer = self.core.peer_of(message, releases)
+            peer = self.core.peer_of(message, (*(r for r in releases if r != last), last))
             self.core.engine.add_peer(peer.id, peer.metadata)
         except (ValueError, EngineError) as error:
             self.core.counters.add("dropped", "registration")

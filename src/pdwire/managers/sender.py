@@ -9,7 +9,7 @@ from pdwire.frames import I32Array
 from pdwire.managers.base import BaseKVSender, KVTransferError
 from pdwire.managers.common import CommonKVManager
 from pdwire.managers.planner import Chunk
-from pdwire.rooms import KVPoll
+from pdwire.rooms import KVPoll, RoomError
 
 __all__ = ["CommonKVSender"]
 
@@ -66,9 +66,13 @@ class CommonKVSender(BaseKVSender):
 
         Raises:
             ValueError: more pages than ``init`` was told.
+            RoomError: not every decode rank has sent its metadata: ``poll`` says so.
         """
-        if self.poll() in {KVPoll.Failed, KVPoll.Success}:
+        status = self.poll()
+        if status in {KVPoll.Failed, KVPoll.Success}:
             return
+        if status is KVPoll.Bootstrapping:
+            raise RoomError(f"room {self.bootstrap_room}: decode has not said where its pages go")
         start, self._sent = self._sent, self._sent + len(kv_indices)
         if self._sent > self._pages:
             raise ValueError(f"{self._sent} pages sent of {self._pages} that init was told")

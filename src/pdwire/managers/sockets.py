@@ -14,6 +14,7 @@ import resource
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 import zmq
@@ -29,6 +30,7 @@ _LOG: Final = logging.getLogger("pdwire.managers")
 _HWM: Final = 10_000
 _SEND_HWM: Final = 1_000
 _REBUILDS: Final = 5
+_BELL: Final = "inproc://stop"
 _BURST: Final = 256
 """Messages between two ticks at most: a flood must not stop the clock of the rooms."""
 _FLUSH_MS: Final = 200
@@ -85,6 +87,8 @@ class Loop:
         self._poll_s = poll_s
         self._stop = threading.Event()
         self._context = zmq.Context()
+        self._bell = self._context.socket(zmq.PAIR)
+        self._bell.bind(_BELL)
         self._socket, self.port = self._bind(None)
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
@@ -101,12 +105,23 @@ class Loop:
         """Stop and join; ``RuntimeError`` when the thread does not end in time."""
         self._stop.set()
         if self._thread.ident is not None:
+            if self._thread.is_alive():
+                self._ring()
             self._thread.join(deadline_s)
             if self._thread.is_alive():
                 raise RuntimeError(f"{self.name} did not stop within {deadline_s} s")
         else:
             self._socket.close(linger=0)
+            self._bell.close(linger=0)
         self._context.term()
+
+    def _ring(self) -> None:
+        """Have the thread look up from its poll at once."""
+        with self._context.socket(zmq.PAIR) as rope:
+            rope.setsockopt(zmq.LINGER, 0)
+            rope.connect(_BELL)
+            with suppress(zmq.Again):  # it is on its way out already
+                rope.send(b"", zmq.NOBLOCK)
 
     def _bind(self, port: int | None) -> tuple[zmq.Socket[bytes], int]:
         socket = self._context.socket(zmq.PULL)
@@ -138,12 +153,16 @@ class Loop:
                         return
         finally:
             self._socket.close(linger=0)
+            self._bell.close(linger=0)
             if self.dead is not None:
                 self._guarded(self._on_dead, self.dead)
 
     def _turn(self) -> None:
         """Wait for messages, handle those that are there, tick."""
-        if self._socket.poll(int(self._poll_s * 1000)):
+        poller = zmq.Poller()
+        poller.register(self._socket, zmq.POLLIN)
+        poller.register(self._bell, zmq.POLLIN)
+        if self._socket in dict(poller.poll(int(self._poll_s * 1000))):
             for _ in range(_BURST):
                 try:
                     frames = self._socket.recv_multipart(zmq.NOBLOCK)
