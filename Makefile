@@ -58,13 +58,17 @@ libibverbs: $(STAMP)
 # ---------------------------------------------------------------- the main job
 
 .PHONY: demo
-demo: $(STAMP)  ## Exchange messages with a real SGLang release, then hand KV cache over.
-	@test -e $(VENV)/.engines || $(MAKE) engines \
-	    || echo "The engines could not be installed; the demo says what it leaves out." >&2
+demo: $(STAMP) try-engines  ## Exchange messages with a real SGLang release, then hand KV cache over.
 	$(BIN)/pdwire demo
 
+# Engines and torch where they can be had; what needs them is left out, and says so, elsewhere.
+.PHONY: try-engines
+try-engines: $(STAMP)
+	@test "$(ENGINES)" = no || test -e $(VENV)/.engines || $(MAKE) engines \
+	    || echo "The engines could not be installed; what needs them is left out." >&2
+
 .PHONY: test
-test: lint types contracts check pytest  ## Lint, types, import contracts, generated code, tests.
+test: try-engines lint types contracts check pytest  ## Lint, types, import contracts, generated code, tests.
 
 .PHONY: lint
 lint: $(STAMP)  ## Ruff: rules and format.
