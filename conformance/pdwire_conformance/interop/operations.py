@@ -117,6 +117,10 @@ class Operations(ABC):
     def begin(self, number: int) -> None:  # noqa: B027  # most sides have nothing to do here
         """A room's decode side has asked, its first chunk is about to be sent."""
 
+    def ready(self, number: int) -> bool:
+        """Whether the first chunk of a room that has begun may be sent."""
+        return True
+
     def cut(self, chunks: list[list[int]]) -> list[list[int]]:
         """The chunks as this side's scheduler may send them."""
         return chunks
@@ -202,7 +206,7 @@ class Operations(ABC):
             room.end.init(sum(map(len, chunks)), room.aux)
             self.begin(number)
             room.started = True
-        while len(chunks) > room.held:
+        while len(chunks) > room.held and self.ready(number):
             chunk = chunks.pop(0)
             state = None if chunks else self.state_indices(room.state)
             room.end.send(np.array(chunk, np.int32), state)

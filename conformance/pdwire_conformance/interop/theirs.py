@@ -121,6 +121,10 @@ class Theirs(Operations):
         if self._staging is not None:
             self._staging.ask_ahead(number)
 
+    def ready(self, number: int) -> bool:
+        """Staging places are known before the first chunk."""
+        return self._staging is None or self._staging.ready(number)
+
     def cut(self, chunks: list[list[int]]) -> list[list[int]]:
         """With staging a scheduler sends whole grid cells only: one cell, one place."""
         if self._staging is None:
