@@ -7,8 +7,11 @@ managers' own deadlines decide how often they ask.
 from __future__ import annotations
 
 import threading
+import time
+from typing import Final
 
 import requests
+from urllib3.exceptions import HTTPError
 
 from pdwire.errors import WireError
 from pdwire.wire import layout
@@ -26,6 +29,8 @@ from pdwire.wire.table import ORDER
 __all__ = ["BootstrapClient", "BootstrapError"]
 
 _BACKEND = "mooncake"  # the HTTP bodies are the same for every backend
+_LARGEST: Final = 4 << 20
+"""No answer is longer: the largest is a word for each room asked about."""
 
 
 class BootstrapError(Exception):
@@ -118,16 +123,39 @@ class BootstrapClient:
             session = self._sessions.session = requests.Session()
             session.trust_env = False  # a proxy is never meant for a rank of the same fleet
         headers = {"Content-Type": "application/json"} if body is not None else None
+        ends = time.monotonic() + self._timeout_s
+        url = f"http://{address}{path}"
         try:
-            answer = session.request(
-                method,
-                f"http://{address}{path}",
-                data=body,
-                headers=headers,
-                timeout=self._timeout_s,
-            )
+            with session.request(
+                method, url, data=body, headers=headers, timeout=self._timeout_s, stream=True
+            ) as answer:
+                raw = self._whole(answer, ends)
         except requests.RequestException as error:
             raise BootstrapError(f"{address}{path}: {error}") from error
         if answer.status_code != 200:
-            raise BootstrapError(f"{address}{path}: {answer.status_code} {answer.text[:200]}")
-        return bytes(answer.content)
+            told = raw[:200].decode("utf-8", "replace")
+            raise BootstrapError(f"{address}{path}: {answer.status_code} {told}")
+        return raw
+
+    def _whole(self, answer: requests.Response, ends: float) -> bytes:
+        """The body; an answer that trickles in, or never ends, is given up.
+
+        Raises:
+            RequestException: it was not there in time, or is larger than any answer is.
+        """
+        raw = bytearray()
+        while part := self._some(answer):
+            raw += part
+            if len(raw) > _LARGEST:
+                raise requests.RequestException(f"an answer of more than {_LARGEST} bytes")
+            if time.monotonic() > ends:
+                raise requests.Timeout(f"the answer was not whole after {self._timeout_s:g} s")
+        return bytes(raw)
+
+    @staticmethod
+    def _some(answer: requests.Response) -> bytes:
+        """What is there of the body, without waiting for more of it; empty at its end."""
+        try:
+            return bytes(answer.raw.read1(1 << 16, decode_content=True))
+        except HTTPError as error:  # requests translates these only where it reads itself
+            raise requests.ConnectionError(error) from error

@@ -10,6 +10,8 @@ A pure function of both sides' sizes, as every release from 0.5.10 on computes i
 * decode PP equals prefill PP (same stage) or is 1 (all stages).
 * decode CP is 1; of several prefill CP ranks only rank 0 writes, unless the prefill side
   shards its cache over them.
+* an MLA cache sharded over prefill's TP ranks (0.5.22 on, without CP) comes from all of them,
+  and TP is equal then.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ class Sizes:
     attn_cp_size: int = 1
     pp_size: int = 1
     all_cp_ranks: bool = False
+    kv_sharding: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,16 +60,21 @@ def map_ranks(
         ValueError: sizes that do not divide each other, or a decode PP that is neither 1
             nor the prefill side's.
     """
-    ranks, expected, answers = _tensor(
-        prefill.attn_tp_size, tp_size, tp_rank % tp_size, is_mla=is_mla
-    )
+    is_sharded = is_mla and prefill.kv_sharding and prefill.attn_cp_size == 1
+    if is_sharded:
+        ranks, expected, answers = _sharded(prefill.attn_tp_size, tp_size)
+    else:
+        ranks, expected, answers = _tensor(
+            prefill.attn_tp_size, tp_size, tp_rank % tp_size, is_mla=is_mla
+        )
     cp_ranks = range(prefill.attn_cp_size if prefill.all_cp_ranks else 1)
     if pp_size not in {1, prefill.pp_size}:
         raise ValueError(f"decode PP {pp_size} is neither 1 nor prefill PP {prefill.pp_size}")
     stages = [pp_rank] if pp_size == prefill.pp_size else list(range(prefill.pp_size))
+    has_dummies = is_mla and not is_sharded
     # Later stages first, as the releases do: they start later and need the word sooner.
     targets = tuple(
-        Target(cp_rank=cp, tp_rank=tp, pp_rank=pp, is_dummy=is_mla and tp != ranks[0])
+        Target(cp_rank=cp, tp_rank=tp, pp_rank=pp, is_dummy=has_dummies and tp != ranks[0])
         for cp in cp_ranks
         for tp in ranks
         for pp in reversed(stages)
@@ -76,6 +84,13 @@ def map_ranks(
         required_dst_info_num=expected,
         required_prefill_response_num=answers * len(cp_ranks) * len(stages),
     )
+
+
+def _sharded(prefill: int, decode: int) -> tuple[range, int, int]:
+    """As ``_tensor``, for a cache of which every prefill TP rank holds a part."""
+    if prefill != decode:
+        raise ValueError(f"a sharded MLA cache needs equal TP, not {prefill} and {decode}")
+    return range(prefill), decode, prefill
 
 
 def _tensor(prefill: int, decode: int, rank: int, *, is_mla: bool) -> tuple[range, int, int]:

@@ -1,22 +1,24 @@
 """The HTTP rendezvous: prefill ranks register, decode ranks ask where they are.
 
-aiohttp in one named thread. Answers are written with every optional key that has its
-default left out: the releases' decode sides refuse keys that they do not know (0.5.10 on),
-so an answer without them is one that all of them take.
+aiohttp in one named thread. A body is read in the configured release's layout, or else in the
+newest one that it fits, and answered in the same release's. Answers are written with every
+optional key that has its default left out: the releases' decode sides refuse keys that they do
+not know (0.5.10 on), so an answer without them is one that all of them take.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from aiohttp import web
 
 from pdwire.bootstrap.table import BootstrapTable, Refused
-from pdwire.codec import Message
+from pdwire.codec import Codec, Message, field_names
 from pdwire.errors import WireError
-from pdwire.wire import layout
+from pdwire.wire import layout, layouts
 from pdwire.wire.bootstrap import (
     QueryDpRanks,
     QueryDpRanksRsp,
@@ -29,6 +31,10 @@ from pdwire.wire.table import ORDER
 __all__ = ["BootstrapServer"]
 
 _BACKEND = "mooncake"  # the HTTP bodies are the same for every backend
+_DESCRIPTIVE = {"page_size", "kv_cache_dtype", "prefill_http_port", "follow_bootstrap_room"}
+"""What a decode side compares or uses where it knows it, and does without where it does not."""
+_GOODBYE_S = 1.0
+"""How long closing waits for requests that are being answered."""
 
 
 class BootstrapServer:
@@ -94,54 +100,90 @@ class BootstrapServer:
         app.router.add_post("/register_dp_rank", self._register_dp_rank)
         app.router.add_post("/query_dp_ranks", self._query_dp_ranks)
         app.router.add_get("/health", _health)
-        self._runner = web.AppRunner(app, access_log=None)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_GOODBYE_S)
         await self._runner.setup()
         site = web.TCPSite(self._runner, self.host, self.port)
         await site.start()
         self.port = self._runner.addresses[0][1]
 
-    def _decode(self, message: str, body: bytes) -> Message:
-        decoded: Message = layout(_BACKEND, message, release=self._release).decode([body])
-        return decoded
+    def _decode(self, message: str, body: bytes) -> tuple[Message, Sequence[str]]:
+        """The message and the releases that say it so, newest first; the configured one before.
 
-    def _answer(self, message: str, value: Message) -> web.Response:
-        [body] = layout(_BACKEND, message, release=self._release).encode(value)
-        return web.Response(body=body, content_type="application/json")
+        Raises:
+            WireError: no release does; the error is the configured one's.
+        """
+        configured = layout(_BACKEND, message, release=self._release)
+        try:
+            return configured.decode([body]), (self._release,)
+        except WireError as error:
+            for codec in reversed(layouts(_BACKEND, message)):
+                try:
+                    return codec.decode([body]), codec.releases[::-1]
+                except WireError:
+                    continue
+            raise error from None
+
+    def _answer(self, message: str, value: Message, releases: Sequence[str]) -> web.Response:
+        """The answer in the newest of the releases that can carry it.
+
+        Raises:
+            WireError: none can: the client would act on something else.
+        """
+        *newer, oldest = releases
+        for release in newer:
+            try:
+                return _response(message, value, release)
+            except WireError:
+                continue
+        return _response(message, value, oldest)
 
     async def _put(self, request: web.Request) -> web.Response:
-        rank = self._decode("ROUTE_PUT", await request.read())
+        rank, _ = self._decode("ROUTE_PUT", await request.read())
         if not isinstance(rank, RoutePut):
             raise TypeError(rank)
         self.table.register(rank)
         return web.Response(text="OK")
 
     async def _get(self, request: web.Request) -> web.Response:
-        asked = self._decode("ROUTE_GET", request.query_string.encode())
+        asked, releases = self._decode("ROUTE_GET", request.rel_url.raw_query_string.encode())
         if not isinstance(asked, RouteGet):
             raise TypeError(asked)
         if asked.asks_server_info:
-            return self._answer("ROUTE_SERVER_INFO", self.table.server_info())
+            return self._answer("ROUTE_SERVER_INFO", self.table.server_info(), releases)
         found = self.table.rank_info(
             asked.prefill_dp_rank,
             asked.prefill_cp_rank,
             asked.target_tp_rank,
             asked.target_pp_rank,
         )
-        return self._answer("ROUTE_RANK_INFO", found)
+        return self._answer("ROUTE_RANK_INFO", found, releases)
 
     async def _register_dp_rank(self, request: web.Request) -> web.Response:
-        said = self._decode("REGISTER_DP_RANK", await request.read())
+        said, _ = self._decode("REGISTER_DP_RANK", await request.read())
         if not isinstance(said, RegisterDpRank):
             raise TypeError(said)
         self.table.note_dp_rank(said.bootstrap_room, said.dp_rank)
         return web.Response(text="OK")
 
     async def _query_dp_ranks(self, request: web.Request) -> web.Response:
-        asked = self._decode("QUERY_DP_RANKS", await request.read())
+        asked, releases = self._decode("QUERY_DP_RANKS", await request.read())
         if not isinstance(asked, QueryDpRanks):
             raise TypeError(asked)
         ranks = self.table.dp_ranks(asked.bootstrap_rooms)
-        return self._answer("QUERY_DP_RANKS_RSP", QueryDpRanksRsp(dp_ranks=ranks))
+        return self._answer("QUERY_DP_RANKS_RSP", QueryDpRanksRsp(dp_ranks=ranks), releases)
+
+
+def _response(message: str, value: Message, release: str) -> web.Response:
+    codec = layout(_BACKEND, message, release=release)
+    [body] = codec.encode(_told(value, codec))
+    return web.Response(body=body, content_type="application/json")
+
+
+def _told(value: Message, codec: Codec[Any]) -> Message:
+    """A message without the descriptive facts that a layout has no key for."""
+    kept = {*codec.fields, *(name for name in field_names(codec.cls) if name not in _DESCRIPTIVE)}
+    told: Message = codec.cls(**{name: getattr(value, name) for name in kept})
+    return told
 
 
 async def _health(_: web.Request) -> web.Response:

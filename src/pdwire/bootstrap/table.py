@@ -1,8 +1,9 @@
 """What the bootstrap server knows: the prefill side's ranks and sizes, sans IO.
 
 The first rank that says a size of the whole prefill side settles it; a later rank that
-says another one is refused, for two prefill sides at one server would be mixed up. A rank
-that registers again (a restart) replaces its entry.
+says another one is refused, for two prefill sides at one server would be mixed up. So is a
+rank outside its sizes: it would count as one of those that are waited for. A rank that
+registers again (a restart) replaces its entry.
 """
 
 from __future__ import annotations
@@ -45,9 +46,18 @@ class BootstrapTable:
     _dp_ranks: dict[int, int] = field(default_factory=dict)
 
     def register(self, rank: RoutePut) -> None:
-        """Enter a prefill rank; ``Refused`` when it contradicts those before it."""
+        """Enter a prefill rank; ``Refused`` when it contradicts itself or those before it."""
+        if rank.role != "Prefill":  # older releases let every rank register and enter only these
+            return
+        _inside("attn_tp", rank.attn_tp_rank, rank.attn_tp_size)
+        _inside("attn_cp", rank.attn_cp_rank, rank.attn_cp_size)
+        _inside("pp", rank.pp_rank, rank.pp_size)
+        _inside("dp", _dp_group(rank), _dp_size(rank))
         first = self._first
         if first is not None:
+            if _dp_size(first) != _dp_size(rank):
+                said = f"{_dp_size(rank)}, the first rank said {_dp_size(first)}"
+                raise Refused(400, f"DP size: this rank says {said}")
             for name in _SHARED:
                 if getattr(first, name) != getattr(rank, name):
                     said = f"{getattr(rank, name)!r}, the first rank said {getattr(first, name)!r}"
@@ -103,6 +113,11 @@ class BootstrapTable:
         if known < wanted:
             raise Refused(503, f"{known} of {wanted} prefill ranks have registered")
         return first
+
+
+def _inside(name: str, rank: int, size: int) -> None:
+    if rank >= size:
+        raise Refused(400, f"{name}_rank {rank} is outside {name}_size {size}")
 
 
 def _dp_size(rank: RoutePut) -> int:

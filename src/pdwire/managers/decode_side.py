@@ -207,6 +207,7 @@ class DecodeSide:
             attn_cp_size=info.attn_cp_size,
             pp_size=info.pp_size,
             all_cp_ranks=info.enable_dsa_cache_layer_split or info.enable_kv_cache_sharding,
+            kv_sharding=info.enable_kv_cache_sharding,
         )
         try:
             mapping = map_ranks(
