@@ -46,8 +46,8 @@ class Ranges:
         at = np.searchsorted(self._start, first, "right").astype(np.int64) - 1
         slot = np.maximum(at, 0)
         skip = first - self._start[slot]
-        held = (at >= 0) & (skip < self._length[slot]) & (length != 0)
-        held &= length <= self._length[slot] - np.minimum(skip, self._length[slot])
+        left = self._length[slot] - np.minimum(skip, self._length[slot])
+        held = (at >= 0) & (length != 0) & (length <= left)
         return np.where(held, self._order[slot], -1)
 
     def outside(self, address: Integers, size: Integers) -> int | None:

@@ -15,7 +15,6 @@ def test_regions_count_and_only_the_first_and_last_matter_to_an_engine() -> None
     assert memory.add([LOW, HIGH, LOW]) == [LOW, HIGH]
     assert memory.add([LOW]) == []
     assert memory.remove([LOW, HIGH]) == [HIGH]
-    assert memory.remove([LOW]) == []
     assert memory.remove([LOW, LOW]) == [LOW]
     assert memory.remove([LOW]) == []
 
