@@ -71,6 +71,7 @@ class Registry:
         aliases: dict[str, str],
     ) -> None:
         self._codecs = tuple(codecs)
+        self._depth = max(map(_depth, self._codecs), default=1)
         self._order = {release: n for n, release in enumerate(order)}
         self._aliases = aliases
         self._served: dict[tuple[str | None, str | None], list[Codec[Any]]] = {}
@@ -163,7 +164,7 @@ class Registry:
         fits: list[tuple[Codec[Any], Message]] = []
         faults: list[WireError] = []
         tried: dict[int, Message | WireError] = {}
-        for codec in _led(served, _leading(frames)):
+        for codec in _led(served, _leading(frames, self._depth)):
             outcome = tried.get(id(codec.decode))
             if outcome is None:
                 outcome = tried[id(codec.decode)] = _attempt(codec, frames)
@@ -234,10 +235,15 @@ def _attempt(codec: Codec[Any], frames: Frames) -> Message | WireError:
     return message
 
 
-def _leading(frames: Frames) -> list[bytes]:
-    """The first two frames as bytes: all that tells messages apart lies there."""
+def _depth(codec: Codec[Any]) -> int:
+    """How many frames it takes to see all that tells a message."""
+    return 1 + max([*(index for index, _ in codec.lead), codec.number or 0])
+
+
+def _leading(frames: Frames, depth: int) -> list[bytes]:
+    """The first frames as bytes, as many as it takes to tell messages apart."""
     try:
-        leading = list(frames[:2])
+        leading = list(frames[:depth])
     except Exception:  # noqa: BLE001  # whatever it is, it is no sequence
         raise UnknownMessageError("a sequence of frames", shorten(frames)) from None
     return [as_bytes(frame, _ANY) for frame in leading]
