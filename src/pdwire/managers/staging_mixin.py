@@ -76,6 +76,7 @@ class StagingManagerMixin(_Base):
         self._prefill_staging: PrefillStaging | None = None
         self._decode_staging: DecodeStaging | None = None
         self._noisy: set[int] = set()
+        self._registered: dict[str, Peer] = {}
         self._buffers: list[Any] = []
         self._local = threading.local()
         if not self.config.staging_bytes or self.config.is_mla:
@@ -173,7 +174,11 @@ class StagingManagerMixin(_Base):
         if self.prefill is not None:
             self.prefill.fail(room, reason)
         else:
-            self.decode_side().abort(room, reason)
+            # Not DecodeSide.abort: the backend that announced the chunk may hold a lock that its
+            # part of closing a room takes; the receiver's next poll does that part.
+            side = self.decode_side()
+            side.apply(lambda now: side.rooms.abort(room, reason, now))
+            self._close_staged(room)
 
     # ------------------------------------------------------------ prefill side
 
@@ -181,6 +186,7 @@ class StagingManagerMixin(_Base):
         return (
             self._prefill_staging is not None
             and peer.has_staging
+            and len(self.args.kv_item_lens) > 0
             and self.prefill_side().planner.needs_head_slices(peer)
         )
 
@@ -261,10 +267,14 @@ class StagingManagerMixin(_Base):
 
         Raises:
             Later: its place is not there yet, or may not be written yet.
+            PlanError: it has no pages, but a place that decode waits to see written.
         """
         staging = self._prefill_staging
         chunk = task.chunk
-        if staging is None or not len(chunk.pages) or not self._staged(peer):
+        if staging is None or not self._staged(peer):
+            return False
+        if not len(chunk.pages):
+            self._may_be_empty(chunk, task.info)
             return False
         with self._staging_news:
             state = staging.state(chunk.room, chunk.index, peer.id)
@@ -279,6 +289,13 @@ class StagingManagerMixin(_Base):
         self._write_staged(task, peer, state.place.offset)
         self.counters.add("staging_chunks", "staged")
         return True
+
+    def _may_be_empty(self, chunk: Chunk, info: Any) -> None:  # noqa: ANN401
+        if chunk.index < len(self._grid(info)):
+            raise PlanError(
+                f"decode announced {len(info.dst_kv_indices)} pages and waits for staged chunk "
+                f"{chunk.index}, which has none: fewer were sent"
+            )
 
     def _write_staged(self, task: Task, peer: Peer, offset: int) -> None:
         """Gather a chunk's head slices, write them in one transfer, say that they are there."""
@@ -345,11 +362,13 @@ class StagingManagerMixin(_Base):
         self.say((info.endpoint, info.dst_port), "CHUNK_READY", ready, peer.release)
 
     def on_peer(self, peer: Peer) -> None:
-        """A peer has registered: its ring begins anew."""
+        """A peer has registered: its ring begins anew, unless it only says the same again."""
         super().on_peer(peer)
-        if self._prefill_staging is not None:
-            with self._staging_lock:
-                self._prefill_staging.forget(peer.id)
+        if self._prefill_staging is None or self._registered.get(peer.id) == peer:
+            return
+        with self._staging_lock:
+            self._prefill_staging.forget(peer.id)
+            self._registered[peer.id] = peer
 
     def on_peer_gone(self, peer: str) -> None:
         """A peer's registration was replaced or forgotten: so is its ring."""
@@ -357,6 +376,7 @@ class StagingManagerMixin(_Base):
         if self._prefill_staging is not None:
             with self._staging_lock:
                 self._prefill_staging.forget(peer)
+                self._registered.pop(peer, None)
 
     # ------------------------------------------------------------- decode side
 
@@ -370,9 +390,12 @@ class StagingManagerMixin(_Base):
         if staging is None or link is None or not len(kv_indices):
             return
         tp = self.config.parallel.attn_tp_size
-        if link.sizes.attn_tp_size == tp:
+        if link.sizes.attn_tp_size == tp or not self.args.kv_item_lens:
             return
-        layout = self._own_layout(link)
+        try:
+            layout = self._own_layout(link)
+        except ValueError:
+            return  # not whole heads: the prefill side says so, with the numbers
         with self._staging_lock:
             effects = staging.open_room(
                 room,
@@ -438,26 +461,27 @@ class StagingManagerMixin(_Base):
         staging, side = self._decode_staging, self.decode
         if staging is None or side is None:
             return
-        with self._staging_lock:
-            complete = staging.complete(room)
-        if complete:
-            side.apply(lambda now: side.rooms.release_success(room, now))
-        else:
-            with side.lock:
+        with self._staging_lock, side.lock:  # at once: another thread may scatter meanwhile
+            if staging.complete(room):
+                told = side.rooms.release_success(room, time.monotonic())
+            else:
+                told = []
                 side.rooms.hold_success(room)
+        self.run(told)
 
     def before_status(self, room: int, prefill_rank: int, status: int) -> None:
         """A prefill rank says how a room stands: the last chunk may be told by that alone."""
         staging = self._decode_staging
         if staging is None:
             return
+        effects: list[Effect] = []
         if status == KVPoll.Success:
             with self._staging_lock:
                 effects = staging.on_writer_done(room, prefill_rank, time.monotonic())
             self._run_staging(effects)
         with self._staging_lock:
             known = not staging.complete(room)
-        if known:
+        if known or effects:  # effects: it was this chunk that Success was withheld for
             self._settle(room)
 
     def on_staged_notification(self, text: NotifStg) -> None:
@@ -495,11 +519,16 @@ class StagingManagerMixin(_Base):
     def on_room_closed(self, room: int) -> None:
         """A room is over: free what it holds as soon as nobody can write for it any more."""
         super().on_room_closed(room)
+        if self._prefill_staging is None:
+            self._close_staged(room)
+            return
         with self._staging_lock:
-            if self._prefill_staging is not None:
-                self._prefill_staging.close_room(room)
-                self._saver.forget(room)
-                return
+            self._prefill_staging.close_room(room)
+            self._saver.forget(room)
+
+    def _close_staged(self, room: int) -> None:
+        """Free what a room holds in the ring, or remember to when nobody writes any more."""
+        with self._staging_lock:
             if self._decode_staging is None:
                 return
             quiet = self.decode_side().quiet(room)
