@@ -2,12 +2,14 @@
 
 1. A session id is the host that this engine was given and the RPC port that it found, an IPv6
    host in brackets. It changes with every start, so a peer that restarted has another id.
+   IPv6 must be asked for in the environment (``MC_USE_IPV6``); a host with a colon does.
 2. Over TCP every block is a submission of its own, in a window that is polled. The engine's
    own batch call occupies a processor until the batch is over, fails as a whole when a peer's
    queue holds more than about two thousand pieces, and returns with the first failed piece
    while others may still be written.
 3. Elsewhere blocks go in batches, on the caller's thread: RDMA wants many of them per call.
-   When such a batch fails, parts of it may still be written, and the error says so.
+   When such a batch fails, parts of it may still be written, and the error says so. An engine
+   that is asked for RDMA and finds no device uses TCP without a word; then rule 2 holds.
 4. However many transfers there are to one peer, together they keep at most ``PEER_WINDOW``
    pieces in the engine's queue.
 
@@ -16,6 +18,8 @@ Measurements are in ``docs/engines.md``.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Sequence
 from functools import partial
 from threading import Lock
@@ -69,6 +73,8 @@ class MooncakeEngine:
         device: str | None = None,
         piecewise: bool | None = None,
     ) -> None:
+        if ":" in host:  # read when the first engine of a process is made
+            os.environ.setdefault("MC_USE_IPV6", "1")
         module = load("mooncake.engine", engine="Mooncake", extras="mooncake")
         self._engine: Any = module.TransferEngine()
         code = self._engine.initialize(host, "P2PHANDSHAKE", protocol, device or "")
@@ -76,7 +82,8 @@ class MooncakeEngine:
             raise EngineError(f"Mooncake does not start on {host} over {protocol}: code {code}")
         bracketed = f"[{host}]" if ":" in host else host
         self._session_id = f"{bracketed}:{self._engine.get_rpc_port()}"
-        self._piecewise = protocol == "tcp" if piecewise is None else piecewise
+        over_tcp = protocol == "tcp" or not _devices(self._engine.get_local_topology())
+        self._piecewise = over_tcp if piecewise is None else piecewise
         self._memory = Memory()
         self._lock = Lock()
         self._peers: dict[str, PeerQueue] = {}
@@ -183,3 +190,9 @@ class MooncakeEngine:
     def _close_memory(self, regions: Sequence[Region]) -> None:
         if regions:
             self._engine.batch_unregister_memory([region.address for region in regions])
+
+
+def _devices(topology: str) -> set[str]:
+    """RDMA devices in what the engine says of the machine: location -> [preferred, others]."""
+    by_location: dict[str, list[list[str]]] = json.loads(topology)
+    return {name for lists in by_location.values() for names in lists for name in names}

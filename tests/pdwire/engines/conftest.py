@@ -115,7 +115,9 @@ class Process:
 def own_engine(name: str) -> Engine:
     """An engine of this process; a test without the package is skipped, and says why."""
     try:
-        return MooncakeEngine("127.0.0.1") if name == "mooncake" else NixlEngine()
+        if name == "nixl":
+            return NixlEngine()
+        return MooncakeEngine("127.0.0.1", piecewise=name != "mooncake in batches")
     except EngineMissing as reason:
         pytest.skip(str(reason))
 
@@ -150,12 +152,16 @@ class FakeNative:
         self.states: dict[int, int] = {}
         self.batches: list[int] = []
         self.codes: dict[str, int] = {}
+        self.devices = ["mlx5_0"]
         self.done_at_once = True
         self.most_under_way = 0
 
     def initialize(self, *arguments: str) -> int:
         self.started = arguments
         return self.codes.get("initialize", 0)
+
+    def get_local_topology(self) -> str:
+        return json.dumps({"cpu:0": [[], self.devices]})
 
     def get_rpc_port(self) -> int:
         return 15_000
@@ -192,6 +198,8 @@ class FakeNative:
 
 @pytest.fixture
 def native(monkeypatch: pytest.MonkeyPatch) -> FakeNative:
+    monkeypatch.setenv("MC_USE_IPV6", "")
+    monkeypatch.delenv("MC_USE_IPV6")  # and whatever a test sets is gone after it
     fake = FakeNative()
     module = types.ModuleType("mooncake.engine")
     module.TransferEngine = lambda: fake  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -36,12 +37,16 @@ def blocks(count: int, size: int = 10) -> Blocks:
 
 
 @pytest.mark.parametrize(
-    ("host", "session"), [("10.0.0.1", "10.0.0.1:15000"), ("fd00::1", "[fd00::1]:15000")]
+    ("host", "session", "ipv6"),
+    [("10.0.0.1", "10.0.0.1:15000", None), ("fd00::1", "[fd00::1]:15000", "1")],
 )
-def test_a_session_is_host_and_port(native: FakeNative, host: str, session: str) -> None:
+def test_a_session_is_host_and_port(
+    native: FakeNative, host: str, session: str, ipv6: str | None
+) -> None:
     engine = MooncakeEngine(host, protocol="rdma", device="mlx5_0")
     assert (engine.session_id, engine.metadata) == (session, b"")
     assert native.started == (host, "P2PHANDSHAKE", "rdma", "mlx5_0")
+    assert os.environ.get("MC_USE_IPV6") == ipv6
 
 
 def test_an_engine_that_does_not_start_says_why(native: FakeNative) -> None:
@@ -124,6 +129,13 @@ def test_elsewhere_blocks_go_in_bounded_batches(native: FakeNative) -> None:
     wait(engine.write(PEER, blocks(600)), 1)
     assert native.batches == [256, 256, 88]
     assert native.pieces == {}
+
+
+def test_rdma_without_a_device_is_tcp(native: FakeNative) -> None:
+    native.devices = []
+    wait(started(native, protocol="rdma").write(PEER, blocks(600)), 1)
+    assert native.batches == []
+    assert len(native.pieces) == 600
 
 
 def test_a_failed_batch_may_still_be_written_and_ends_the_transfer(native: FakeNative) -> None:

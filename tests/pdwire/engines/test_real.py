@@ -58,7 +58,7 @@ class Pair:
         self.engine.deregister([self.source.region])
 
 
-@pytest.fixture(scope="module", params=["mooncake", "nixl"])
+@pytest.fixture(scope="module", params=["mooncake", "mooncake in batches", "nixl"])
 def pair(
     request: pytest.FixtureRequest,
     engine_of: Callable[[str], Engine],
@@ -66,7 +66,7 @@ def pair(
     random_bytes: Callable[[int], Memory],
 ) -> Iterator[Pair]:
     engine = engine_of(request.param)
-    with start_peer(request.param, SIZE) as peer:
+    with start_peer(request.param.split()[0], SIZE) as peer:
         both = Pair(engine, peer, random_bytes(SIZE))
         yield both
         both.close()
@@ -136,7 +136,9 @@ def test_a_destination_that_the_peer_did_not_register_fails_and_later_writes_wor
     pair: Pair,
 ) -> None:
     beyond = Blocks.of([pair.source.address], [pair.peer.address + SIZE - 5], [10])
-    with pytest.raises(EngineError, match=r"writing to peer .* failed"):
+    with pytest.raises(
+        EngineError, match=r"writing .* to peer .* failed|writing to peer .* failed"
+    ):
         pair.write(beyond)
     pair.write(pair.blocks([7], [70], 700))
     pair.check()
