@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 from pdwire.codec import Codec, Message
-from pdwire.engines import EngineError, EngineTimeout, wait
+from pdwire.engines import EngineError, EngineUnsettled, wait
 from pdwire.errors import AmbiguousMessageError, WireError
 from pdwire.frames import Frames
 from pdwire.frames.short import head
@@ -296,7 +296,7 @@ class PrefillSide:
             queue.put(task)
         except PlanError as error:
             self._end(task, ok=False, reason=str(error))
-        except EngineTimeout as error:
+        except EngineUnsettled as error:
             self._end(task, ok=False, reason=str(error), settled=False)
         except EngineError as error:
             self._end(task, ok=False, reason=f"the engine failed: {error}")
@@ -392,7 +392,7 @@ def write_to(core: CommonKVManager, peer: Peer, blocks: Blocks, notify: bytes | 
     A manager that closes waits no longer: the transfer may then still write.
 
     Raises:
-        EngineError: the transfer failed, or (EngineTimeout) is not over.
+        EngineError: the transfer failed, or (EngineUnsettled) is not over.
     """
     transfer = core.engine.write(
         peer.id,
@@ -407,8 +407,8 @@ def write_to(core: CommonKVManager, peer: Peer, blocks: Blocks, notify: bytes | 
     while True:
         try:
             wait(transfer, min(_GLANCE_S, max(0.0, ends - time.monotonic())))
-        except EngineTimeout:
+        except EngineUnsettled:
             if time.monotonic() < ends and not side.is_shut:
                 continue
-            raise EngineTimeout(f"the transfer was not over after {patience_s:g} s") from None
+            raise EngineUnsettled(f"the transfer was not over after {patience_s:g} s") from None
         return
