@@ -6,7 +6,7 @@ import json
 import threading
 
 import pytest
-from tests.pdwire.managers.fleet import Pair, hand_over, pages
+from tests.pdwire.managers.fleet import Pair, hand_over, pages, wait_until
 
 from pdwire.managers.health import Counters, collector
 
@@ -46,6 +46,8 @@ def test_health_is_plain_data_and_tells_the_story(pair: Pair, backend: str) -> N
         assert told["backend"] == backend
         assert told["mode"] == mode
         assert told["loop"] == {"alive": True, "dead": None, "port": manager.loop.port}
+    # The room is done a moment before its last word is counted.
+    wait_until(lambda: pair.prefill.counters.count("sent", "KV_STATUS") == 1)
     counters = pair.prefill.counters.snapshot()
     assert counters["messages"] == {"KVArgsRegisterInfo": 1, "TransferInfo": 1}
     assert counters["bytes"] == {"written": 2 * 256 * 4}

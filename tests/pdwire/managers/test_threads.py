@@ -147,6 +147,22 @@ def test_memory_that_the_engine_refuses_leaves_nothing(fleet: Fleet, backend: st
     assert ours() == []
 
 
+def test_a_decode_that_is_gone_fails_its_rooms_here_with_the_reason(
+    pair: Pair, backend: str
+) -> None:
+    sender, _ = begin(pair.prefill, pair.decode, 7, pages(4, 5))
+    loopback(pair.decode).close()  # as a process that was killed: nobody says goodbye
+    sender.send(pages(1, 2))
+    assert settled(sender) == [KVPoll.Failed]
+    name = pair.decode.engine.session_id
+    assert sender.failure_reason == f"the engine failed: peer {name!r} is gone"
+
+    target = memory(3)
+    again = pair.fleet.decode(backend, target)
+    hand_over(pair.prefill, again, 8, pages(1, 2), pages(4, 5))
+    assert (target.kv[0][[4, 5]] == pair.source.kv[0][[1, 2]]).all()
+
+
 def test_one_side_goes_and_comes_back(fleet: Fleet, backend: str) -> None:
     """The server outlives the prefill rank; decode finds the new one by itself."""
     source, target, server = memory(1), memory(2), fleet.server()
