@@ -6,8 +6,11 @@ Four shelves, each bounded or owned by the scheduler:
 * ``parked``: metadata came, no sender yet. Capped; they expire (R5).
 * ``doomed``: failed before they were opened. Metadata that its own abort has overtaken finds the
   abort here and is refused, and a sender that comes late fails at once.
-* ``closed``: numbers cleared lately. Their metadata has come, so an abort that trails in dooms
-  nothing.
+* ``trails``: closed rooms whose failure was told. Each endpoint that was told answers with one
+  abort, which belongs to the closed life and dooms nothing.
+
+An abort that no life of the room calls for is taken for one that has overtaken its metadata. To
+be wrong about that costs a reused number a refusal; the other way, somebody's pages.
 """
 
 from __future__ import annotations
@@ -20,11 +23,12 @@ from pdwire.rooms.alarm import NEVER, Alarm
 from pdwire.rooms.effects import Drop, Effect, Endpoint, SendStatus
 from pdwire.rooms.limits import RoomLimits
 from pdwire.rooms.poll import KVPoll
-from pdwire.rooms.records import Doom, InfoT, Room
-from pdwire.rooms.tables import PREFILL, Event, step
+from pdwire.rooms.records import Doom, InfoT, Room, Trail
+from pdwire.rooms.tables import ACTIVE, PREFILL, Event, step
 
 __all__ = ["Ledger", "failed"]
 
+ABORTED = "aborted by the decode side"
 V = TypeVar("V")
 
 
@@ -50,7 +54,7 @@ class Ledger(Generic[InfoT]):
         self.rooms: dict[int, Room[InfoT]] = {}
         self.parked: dict[int, Room[InfoT]] = {}
         self._doomed: OrderedDict[int, Doom] = OrderedDict()
-        self._closed: OrderedDict[int, None] = OrderedDict()
+        self._trails: OrderedDict[int, Trail] = OrderedDict()
         self._lives = 0
         self._alarm = Alarm()
         self._counts: Counter[str] = Counter()
@@ -77,13 +81,14 @@ class Ledger(Generic[InfoT]):
     def open(self, number: int, now: float) -> Room[InfoT]:
         """Begin a life, with what came before it."""
         doom = self._doomed.pop(number, None)
-        self._closed.pop(number, None)
+        self._trails.pop(number, None)
         room = self.parked.pop(number) if number in self.parked else self._new(number)
         self.rooms[number] = room
         self._move(room, Event.OPEN)
         self.expect_metadata(room, now)
         if doom is not None:
             self.fail(room, doom.reason)
+            room.trailing.update(doom.trailing)
         else:
             self.joined(room, now)
         return room
@@ -97,22 +102,40 @@ class Ledger(Generic[InfoT]):
         room.due = self._alarm.set(now + self.limits.unopened_s)
         return room
 
-    def close(self, room: Room[InfoT]) -> None:
+    def close(self, room: Room[InfoT], now: float) -> None:
         """Forget a room that is done."""
         self._move(room, Event.CLOSE)
         del self.rooms[room.number]
-        self._remember(self._closed, room.number, None)
+        if room.next_doom:
+            self._doom(room.number, ABORTED, room.trailing, now)
+        elif room.trailing:
+            self._trail(room.number, room.trailing, now)
+
+    def abort(self, number: int, place: Endpoint | None, now: float) -> list[Effect]:
+        """An endpoint gives a room up; ``None`` if it does not say who it is."""
+        room = self.rooms.get(number)
+        if room is None:
+            trail = self._trails.get(number)
+            if number not in self.parked and trail is not None and place in trail.places:
+                trail.places.discard(place)
+                return []
+            return self.doom(number, ABORTED, now, place)
+        if room.phase in ACTIVE:
+            return self.fail(room, ABORTED, place)
+        if place in room.trailing:
+            room.trailing.discard(place)
+        else:
+            room.next_doom = place is not None
+        return []
 
     def doom(
         self, number: int, reason: str, now: float, spared: Endpoint | None = None
     ) -> list[Effect]:
         """A room that nobody opened fails, and whoever sent metadata hears of it."""
         room = self.parked.pop(number, None)
-        if room is None and number in self._closed:
-            return []
-        due = self._alarm.set(now + self.limits.unopened_s)
-        self._remember(self._doomed, number, Doom(reason=reason, due=due))
-        return [] if room is None else self._tell_failed(room, reason, spared)
+        told = [] if room is None else self._tell_failed(room, reason, spared)
+        self._doom(number, reason, {effect.endpoint for effect in told}, now)
+        return list(told)
 
     # --------------------------------------------------------------- the phases
 
@@ -150,10 +173,11 @@ class Ledger(Generic[InfoT]):
         """Fail a room that is not done; every non-dummy endpoint but the spared one is told."""
         if step(PREFILL, room.phase, Event.FAIL) is None:
             return []
-        effects = self._tell_failed(room, reason, spared)
+        told = self._tell_failed(room, reason, spared)
+        room.trailing = {effect.endpoint for effect in told}
         room.reason = reason
         self._end(room, Event.FAIL)
-        return effects
+        return list(told)
 
     # --------------------------------------------------------- time and numbers
 
@@ -169,8 +193,10 @@ class Ledger(Generic[InfoT]):
         effects: list[Effect] = []
         for number in [n for n, doom in self._doomed.items() if self._is_over(doom.due, now)]:
             del self._doomed[number]
+        for number in [n for n, trail in self._trails.items() if self._is_over(trail.due, now)]:
+            del self._trails[number]
         for room in [room for room in self.parked.values() if self._is_over(room.due, now)]:
-            effects += self._expire(room)
+            effects += self._expire(room, now)
         for room in [room for room in self.rooms.values() if self._is_over(room.due, now)]:
             effects += self.fail(room, f"{room.late} within {room.patience:g} s")
         return effects
@@ -218,13 +244,17 @@ class Ledger(Generic[InfoT]):
         room.infos = {}
         room.waiter = None
 
-    def _expire(self, room: Room[InfoT]) -> list[Effect]:
+    def _expire(self, room: Room[InfoT], now: float) -> list[Effect]:
         self._move(room, Event.EXPIRE)
         del self.parked[room.number]
         self._counts["unopened-expired"] += 1
-        return self._tell_failed(room, "the prefill side got no request of that room", None)
+        told = self._tell_failed(room, "the prefill side got no request of that room", None)
+        self._trail(room.number, {effect.endpoint for effect in told}, now)
+        return list(told)
 
-    def _tell_failed(self, room: Room[InfoT], reason: str, spared: Endpoint | None) -> list[Effect]:
+    def _tell_failed(
+        self, room: Room[InfoT], reason: str, spared: Endpoint | None
+    ) -> list[SendStatus]:
         places = room.listeners()
         if room.waiter is not None:
             places.setdefault(room.waiter, "")
@@ -233,6 +263,15 @@ class Ledger(Generic[InfoT]):
             for place, name in places.items()
             if place != spared
         ]
+
+    def _doom(self, number: int, reason: str, trailing: set[Endpoint], now: float) -> None:
+        due = self._alarm.set(now + self.limits.unopened_s)
+        doom = Doom(reason=reason, due=due, trailing=frozenset(trailing))
+        self._remember(self._doomed, number, doom)
+
+    def _trail(self, number: int, places: set[Endpoint], now: float) -> None:
+        due = self._alarm.set(now + self.limits.unopened_s)
+        self._remember(self._trails, number, Trail(places=places, due=due))
 
     def _remember(self, shelf: OrderedDict[int, V], number: int, value: V) -> None:
         """Keep ``value`` and let the oldest go when there are too many."""

@@ -35,9 +35,8 @@ from pdwire.wire.common import AbortNotification, Bootstrap
 
 __all__ = ["PrefillRooms"]
 
-_REFUSED_PER_ROOM = 64
+_PLACES_PER_ROOM = 64
 _TOO_MANY = "too many rooms wait to be opened on the prefill side"
-_ABORTED = "aborted by the decode side"
 
 
 class PrefillRooms(Generic[InfoT]):
@@ -104,11 +103,11 @@ class PrefillRooms(Generic[InfoT]):
         if old is not None and old.phase in ACTIVE:
             raise RoomError(f"room {room} is already open: {old.phase}")
         if old is not None:
-            self._ledger.close(old)
+            self._ledger.close(old, now)
         self._desk.new_life(room)
         self._ledger.open(room, now)
 
-    def close(self, room: int, now: float) -> list[Effect]:  # noqa: ARG002  # one shape
+    def close(self, room: int, now: float) -> list[Effect]:
         """The sender was cleared: forget the room. Acknowledgements still owed go out later.
 
         A room that is not done fails first, so that nobody waits for it.
@@ -117,7 +116,7 @@ class PrefillRooms(Generic[InfoT]):
         if entry is None:
             return self._ledger.drop("close-unknown-room")
         effects = self._ledger.fail(entry, "the prefill side gave the request up")
-        self._ledger.close(entry)
+        self._ledger.close(entry, now)
         return effects
 
     def status(self, room: int) -> KVPoll | None:
@@ -339,9 +338,11 @@ class PrefillRooms(Generic[InfoT]):
         place = place_of(info)
         entry = self._ledger.find(info.room)
         effects = self._ledger.drop(kind)
-        if entry is None or not entry.is_party(place):
-            effects.append(failed(info.room, place, peer, why, courtesy=True))
-        return effects
+        if entry is not None and entry.is_party(place):
+            return effects
+        if entry is not None and entry.phase is Phase.FAILED:
+            _add(entry.trailing, place)  # it will answer with an abort, as the others do
+        return [*effects, failed(info.room, place, peer, why, courtesy=True)]
 
     def _join(self, entry: Room[InfoT], info: InfoT, peer: str, now: float) -> list[Effect]:
         """Metadata for a room that has not failed: expected, a repeat, late, or foreign."""
@@ -349,8 +350,8 @@ class PrefillRooms(Generic[InfoT]):
             return self._ledger.drop("metadata-done-room")
         why_foreign = _why_foreign(entry, info, peer)
         if why_foreign is not None:
-            if not entry.is_party(place_of(info)) and len(entry.refused) < _REFUSED_PER_ROOM:
-                entry.refused.add(place_of(info))
+            if not entry.is_party(place_of(info)):
+                _add(entry.refused, place_of(info))
             return self._answer(info, peer, why_foreign, "metadata-foreign")
         if entry.phase is Phase.TRANSFERRING:
             return self._ledger.drop("metadata-late")
@@ -359,13 +360,11 @@ class PrefillRooms(Generic[InfoT]):
         return []
 
     def _abort(self, room: int, place: Endpoint | None, now: float) -> list[Effect]:
-        """Fail the room for an abort from ``place``; ``None`` if that is not known."""
+        """Who was refused as foreign has nothing to give up here (R3)."""
         entry = self._ledger.rooms.get(room)
-        if entry is None:
-            return self._ledger.doom(room, _ABORTED, now, place)
-        if place in entry.refused:
+        if entry is not None and place in entry.refused:
             return self._ledger.drop("abort-foreign")
-        return self._ledger.fail(entry, _ABORTED, place)
+        return self._ledger.abort(room, place, now)
 
     def _refuse_waiter(self, room: int, place: Endpoint, why: str) -> list[Effect]:
         answer = failed(room, place, "", why, courtesy=True)
@@ -377,6 +376,12 @@ class PrefillRooms(Generic[InfoT]):
         entry.told_ready = True
         waiting = KVPoll.WaitingForInput
         return [SendStatus(endpoint=entry.waiter, peer="", room=entry.number, status=waiting)]
+
+
+def _add(places: set[Endpoint], place: Endpoint) -> None:
+    """Remember an endpoint that a peer has named, within reason."""
+    if len(places) < _PLACES_PER_ROOM:
+        places.add(place)
 
 
 def _why_foreign(entry: Room[InfoT], info: InfoT, peer: str) -> str | None:

@@ -9,7 +9,7 @@ from pdwire.rooms.alarm import NEVER
 from pdwire.rooms.effects import Endpoint
 from pdwire.rooms.tables import Phase
 
-__all__ = ["Doom", "InfoT", "Metadata", "Room", "Write", "place_of"]
+__all__ = ["Doom", "InfoT", "Metadata", "Room", "Trail", "Write", "place_of"]
 
 
 class Metadata(Protocol):
@@ -71,6 +71,15 @@ class Doom:
 
     reason: str
     due: float
+    trailing: frozenset[Endpoint]
+
+
+@dataclass(slots=True, kw_only=True)
+class Trail:
+    """Endpoints whose abort of a room's last life may still come, and until when."""
+
+    places: set[Endpoint]
+    due: float
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,6 +97,8 @@ class Room(Generic[InfoT]):
         infos: peer -> metadata. Replaced and never changed, so that a reader's view stands.
         done: peers that have everything.
         refused: endpoints whose metadata was refused; they cannot abort the room.
+        trailing: endpoints that were told of the failure and have not answered with an abort.
+        next_doom: an abort came that this life did not call for.
         waiter: the endpoint that allocates only after the forward pass.
         ready: the forward pass is complete.
         told_ready: the waiter knows.
@@ -105,6 +116,8 @@ class Room(Generic[InfoT]):
     infos: dict[str, InfoT] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
     refused: set[Endpoint] = field(default_factory=set)
+    trailing: set[Endpoint] = field(default_factory=set)
+    next_doom: bool = False
     waiter: Endpoint | None = None
     ready: bool = False
     told_ready: bool = False

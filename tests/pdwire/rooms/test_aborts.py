@@ -122,7 +122,6 @@ def test_a1_a_write_nobody_can_vouch_for_keeps_the_answer_back(
     rooms.on_abort(abort(generation=1), 1)
     assert rooms.end_write(first, 2, ok=False, settled=False) == []
     assert rooms.end_write(second, 2) == []
-    assert rooms.on_abort(abort(generation=2), 3) == []
     rooms.close(7, 4)
     ready_room(rooms, info)
     assert rooms.on_abort(abort(generation=3), 5) == [ack(generation=3)]
@@ -208,11 +207,74 @@ def test_what_an_abort_left_behind_is_forgotten_in_time_and_bounded(rooms: Rooms
     assert rooms.status(9) is KVPoll.Bootstrapping
 
 
-def test_a_late_abort_of_a_closed_room_dooms_no_new_life(rooms: Rooms, info: MakeInfo) -> None:
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_who_was_told_of_a_failure_aborts_and_dooms_no_new_life(
+    rooms: Rooms, info: MakeInfo, is_closed: bool
+) -> None:
+    ready_room(rooms, info)
+    rooms.fail(7, "out of memory", 1)
+    if is_closed:
+        rooms.close(7, 1)
+    assert rooms.on_abort(abort(), 2) == [ack()]
+    ready_room(rooms, info)
+    assert rooms.status(7) is KVPoll.WaitingForInput
+
+
+def test_whose_late_metadata_was_answered_may_abort_too(rooms: Rooms, info: MakeInfo) -> None:
+    rooms.open(7, 0)
+    rooms.fail(7, "out of memory", 1)
+    rooms.on_transfer_info(info(), PEER_A, 2)
+    rooms.close(7, 2)
+    rooms.on_abort(abort(), 3)
+    ready_room(rooms, info)
+    assert rooms.status(7) is KVPoll.WaitingForInput
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+@pytest.mark.parametrize("end", ["success", "failed", "aborted"])
+def test_an_abort_that_the_last_life_does_not_explain_dooms_the_next(
+    rooms: Rooms, info: MakeInfo, end: str, is_closed: bool
+) -> None:
+    ready_room(rooms, info)
+    if end == "success":
+        rooms.finish(7, 1)
+    else:
+        rooms.fail(7, "out of memory", 1) if end == "failed" else rooms.on_abort(abort(), 1)
+    if end == "failed":
+        rooms.on_abort(abort(), 1)
+    if is_closed:
+        rooms.close(7, 1)
+    assert rooms.on_abort(abort(generation=2), 2) == [ack(generation=2)]
+    if not is_closed:
+        rooms.close(7, 2)
+    effects = rooms.on_transfer_info(info(), PEER_A, 3)  # overtaken by that abort
+    assert told(effects) == {A: (KVPoll.Failed, "aborted by the decode side")}
+    rooms.open(7, 4)
+    assert rooms.status(7) is KVPoll.Failed
+
+
+def test_an_abort_is_not_explained_for_ever(rooms: Rooms, info: MakeInfo) -> None:
     ready_room(rooms, info)
     rooms.fail(7, "out of memory", 1)
     rooms.close(7, 1)
-    assert rooms.on_abort(abort(), 2) == [ack()]
+    rooms.tick(31)
+    rooms.on_abort(abort(), 31)
+    assert rooms.counts()["rooms-doomed"] == 1
+
+
+@pytest.mark.parametrize("how", ["expired", "doomed"])
+def test_who_was_told_that_nobody_opened_the_room_aborts_too(
+    rooms: Rooms, info: MakeInfo, how: str
+) -> None:
+    rooms.on_transfer_info(info(expected=2), PEER_A, 0)
+    if how == "expired":
+        assert A in told(rooms.tick(30))
+    else:
+        rooms.on_transfer_info(info(port=5001, expected=2), PEER_B, 0)
+        assert A in told(rooms.on_abort(abort(place=B), 30))
+        rooms.open(7, 30)
+        rooms.close(7, 30)
+    rooms.on_abort(abort(), 31)
     ready_room(rooms, info)
     assert rooms.status(7) is KVPoll.WaitingForInput
 

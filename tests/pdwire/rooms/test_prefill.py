@@ -387,10 +387,13 @@ def test_a_finished_room_leaves_nothing_but_a_bounded_memory(rooms: Rooms, info:
         rooms.finish(room, room)
         rooms.on_abort(abort(room, generation=room), room)
         rooms.close(room, room)
+    assert rooms.counts()["rooms-doomed"] == LIMITS.remembered
+    rooms.tick(10_000)
     counts = rooms.counts()
     assert {name: n for name, n in counts.items() if n} == {"peers": 2}
     desk, ledger = rooms._desk, rooms._ledger
-    assert len(desk._latest) == len(ledger._closed) == LIMITS.remembered
+    assert len(desk._latest) == LIMITS.remembered
+    assert not ledger._trails
     assert not desk._writing
     assert not desk._pending
     assert not rooms._tickets

@@ -100,13 +100,14 @@ class Letter:
 
 
 class Node:
-    """One process; ``ended`` is the final state that each open room was seen in."""
+    """One process: its open rooms, the end each was seen to take, and whom staging holds back."""
 
     def __init__(self, index: int) -> None:
         self.index = index
         self.incarnation = 0
         self.open: set[int] = set()
         self.ended: dict[int, KVPoll] = {}
+        self.held: set[int] = set()
 
 
 class Prefill(Node):
@@ -115,6 +116,9 @@ class Prefill(Node):
         self.served: set[int] = set()
         self.start()
 
+    def life(self, room: int) -> int:
+        return self.rooms._ledger.rooms[room].life
+
     def start(self) -> None:
         self.incarnation += 1
         self.rooms: PrefillRooms[TransferInfo] = PrefillRooms(LIMITS)
@@ -122,6 +126,7 @@ class Prefill(Node):
         self.acks: Counter[tuple[int, Endpoint, int | None]] = Counter()
         self.open.clear()
         self.ended.clear()
+        self.held.clear()
 
 
 def peer_name(decode: int, incarnation: int) -> str:
@@ -141,6 +146,7 @@ class Decode(Node):
         self.leases: list[Lease] = []
         self.open.clear()
         self.ended.clear()
+        self.held.clear()
 
 
 class World:
@@ -166,7 +172,10 @@ class World:
                 return False
         nodes: list[Prefill | Decode] = [*self.prefills, *self.decodes]
         active = any(node.rooms.status(room) not in {None, *FINAL} for node in nodes)
-        return not active and all(room not in p.rooms._ledger.parked for p in self.prefills)
+        ledgers = [prefill.rooms._ledger for prefill in self.prefills]
+        awaited = any(room in ledger.parked or room in ledger._trails for ledger in ledgers)
+        trailing = any(r.trailing for ledger in ledgers if (r := ledger.rooms.get(room)))
+        return not active and not awaited and not trailing
 
     def request(self, room: int, decodes: tuple[int, ...], dummies: set[tuple[int, int]]) -> Plan:
         plan = Plan(room=room, decodes=decodes, dummies=frozenset(dummies))
@@ -187,6 +196,7 @@ class World:
         )
         node.lives[plan.room] = life
         node.ended.pop(plan.room, None)
+        node.held.discard(plan.room)
         node.open.add(plan.room)
         plan.opened_by_decode.add(decode)
 
@@ -339,7 +349,10 @@ class World:
         sender = (side, node.index, node.incarnation)
         self.letters.append(Letter(kind=kind, frames=frames, to=to, room=room, sender=sender))
 
-    def _post_status(self, node: Node, effect: SendStatus) -> None:
+    def _post_status(self, node: Prefill | Decode, effect: SendStatus) -> None:
+        assert isinstance(node, Prefill)
+        if effect.status is KVPoll.Success:
+            assert all(flight.ticket.life != node.life(effect.room) for flight in node.flights)
         assert (effect.reason is not None) == (effect.status is KVPoll.Failed)
         message = KVStatus(
             room=effect.room,
