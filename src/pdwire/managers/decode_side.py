@@ -183,7 +183,8 @@ class DecodeSide:
                 self._lines[prefill, dp_rank] = lines
         found = Connection(prefill=prefill, sizes=sizes, mapping=mapping, lines=lines)
         with self.lock:
-            self._connections[room] = found
+            if self.rooms.status(room) is not None:  # not closed while the ranks were asked for
+                self._connections[room] = found
         endpoints = [line.endpoint for line in lines]
         self.apply(
             lambda now: self.rooms.resolved(
@@ -254,7 +255,8 @@ class DecodeSide:
         """
         with self.lock:
             wanted = self.rooms.sent_metadata(room, time.monotonic())
-            self._aux_rows[room] = aux_index
+            if wanted:
+                self._aux_rows[room] = aux_index
         if not wanted:
             return
         try:

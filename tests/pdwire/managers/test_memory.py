@@ -100,6 +100,15 @@ class TestAuxData:
         assert receiver.poll() is KVPoll.Transferring
         assert alive(prefill.decode)
 
+    def test_m1_metadata_that_is_not_sent_changes_no_row(
+        self, prefill: PlayedPrefill, receiver: CommonKVReceiver, target: Memory
+    ) -> None:
+        receiver.send_metadata(pages(4, 5), aux_index=ROW + 1)  # a room has one answer
+        before = target.copy()
+        self.say(prefill, aux_index=ROW + 1)
+        assert not target.changed(before)
+        assert counter(prefill.decode, "sent", "TransferInfo") == 1
+
     @pytest.mark.parametrize("field", [b"buffer", b"row"])
     def test_m1_a_negative_number_is_no_number(
         self, prefill: PlayedPrefill, receiver: CommonKVReceiver, target: Memory, field: bytes
