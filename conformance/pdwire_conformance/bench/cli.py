@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from statistics import median
 from typing import Annotated
 
 import typer
@@ -17,6 +18,7 @@ from pdwire.wire import releases
 from pdwire_conformance.bench.measure import Plan
 from pdwire_conformance.bench.report import as_json, show
 from pdwire_conformance.bench.run import measure
+from pdwire_conformance.bench.staging import TOKENS, measure_staging, ratio
 from pdwire_conformance.bench.transfer import Measured, measure_case, sizes
 from pdwire_conformance.bench.transfer_report import transfer_json, transfer_show
 
@@ -82,6 +84,29 @@ def transfer(
         print_json(transfer_json(release, measured))
     else:
         transfer_show(release, measured, console())
+
+
+@command.command("staging")
+def staging(
+    *,
+    backend: Annotated[
+        list[str] | None, typer.Option(help="mooncake, nixl; default: both.")
+    ] = None,
+    turns: Annotated[int, typer.Option(min=1, help="Turns that count.")] = 5,
+    format_: Formatted = Format.TABLE,
+) -> None:
+    """Hand over TP 2 to 1 with pages of one token, through the staging ring and by slices."""
+    found: dict[str, dict[str, list[float]]] = {}
+    with _progress() as tell:
+        for name in backend or ["mooncake", "nixl"]:
+            choose("backend", name, ("mooncake", "nixl"))
+            found[name] = measure_staging(name, turns=turns, say=tell)
+    if format_ is Format.JSON:
+        print_json({"schema": "pdwire.bench.staging/1", "tokens": TOKENS, "seconds": found})
+        return
+    for name, seconds in found.items():
+        told = ", ".join(f"{side} {median(each):.3f} s" for side, each in seconds.items())
+        console().print(f"{name}: {told}; slices take {ratio(seconds):.1f} times as long")
 
 
 @contextmanager
