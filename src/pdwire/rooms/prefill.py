@@ -331,6 +331,7 @@ class PrefillRooms(Generic[InfoT]):
         entry = self._ledger.rooms.get(info.room)
         if entry is not None and not entry.infos:
             effects += self._ledger.fail(entry, why)
+            _add(entry.trailing, place_of(info))  # told above; its abort belongs to this life
         return effects
 
     def _answer(self, info: InfoT, peer: str, why: str, kind: str) -> list[Effect]:

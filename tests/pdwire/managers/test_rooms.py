@@ -311,6 +311,25 @@ def test_r8_metadata_of_a_stranger_is_answered_and_nothing_raises_later(
     assert counter(prefill, "loop_errors") == 0
 
 
+def test_r8_a_decode_that_was_forgotten_registers_again_and_the_room_is_as_good_as_new(
+    fleet: Fleet, backend: str
+) -> None:
+    prefill = fleet.prefill(backend, memory(1), limits=with_limits(peers=1))
+    first, second = fleet.decode(backend, memory(2)), fleet.decode(backend, memory(3))
+    hand_over(prefill, first, 1, pages(1, 2), pages(4, 5))
+    hand_over(prefill, second, 2, pages(1, 2), pages(4, 5))  # takes the only place
+
+    sender = opened(prefill, 7)
+    receiver = asked(first, prefill.bootstrap_address, 7)
+    assert settled(sender, receiver) == [KVPoll.Failed, KVPoll.Failed]
+    assert sender.failure_reason == f"unknown peer {first.engine.session_id}"
+    wait_until(receiver.pages_released, "its abort was answered")
+    sender.clear()
+    receiver.clear()
+
+    hand_over(prefill, first, 7, pages(1, 2), pages(4, 5))
+
+
 STATE = ((1, 8, 32), (2, 8, 16))
 
 
