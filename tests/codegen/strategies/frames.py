@@ -118,7 +118,9 @@ def _with_constants(draw: st.DrawFn, entries: list[Any]) -> list[Any]:
         counted = draw(st.sampled_from(named))
         kind = draw(st.sampled_from(INTEGERS))
         length = {"length_of": counted, "type": kind, "name": f"length_{number}"}
-        entries.insert(draw(st.integers(0, len(entries))), length)
+        beside = [field_of(entry) for entry in entries].index(counted)
+        anywhere = draw(st.integers(0, len(entries)))
+        entries.insert(draw(st.sampled_from([beside, beside + 1, anywhere])), length)
     return entries
 
 

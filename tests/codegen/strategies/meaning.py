@@ -26,7 +26,8 @@ def with_meanings(
         options = repetitions(field, fields) if steady else []
         wanted = draw(st.booleans())
         if options and wanted:
-            chosen = draw(st.sampled_from(options))
+            scalars = [option for option in options if "repeat_field" in option]
+            chosen = draw(st.sampled_from([*options, *scalars, *scalars]))
             fields = _repeating(fields, field, chosen, both=empties and draw(st.booleans()))
     return fields
 

@@ -23,7 +23,7 @@ _TYPES = {
     "json": (*fd.JSON, *fd.MAPPINGS),
     "query": ("dec", "flag", "text"),
 }
-_CARRIERS = ("zmq", "zmq", "zmq", "zmq", "notification", "json", "query")
+_CARRIERS = (*["zmq"] * 5, *["notification"] * 2, *["json"] * 2, "query")
 _DIRECTIONS = (
     "decode -> prefill",
     "prefill -> decode",
@@ -66,7 +66,10 @@ def messages(draw: st.DrawFn, world: World, index: int) -> tuple[str, Table]:
 @st.composite
 def _fields(draw: st.DrawFn, carrier: str, world: World) -> tuple[Drawn, ...]:
     names = draw(st.lists(words.field_names, unique=True, min_size=1, max_size=7))
-    fields = [draw(drawn_fields(name, _TYPES[carrier], world.docs)) for name in names]
+    types = _TYPES[carrier]
+    if carrier == "json" and draw(st.integers(0, 4)) == 0:
+        names, types = names[:1], fd.MAPPINGS  # such a field may be the whole body
+    fields = [draw(drawn_fields(name, types, world.docs)) for name in names]
     if carrier == "notification":
         free = [field.name for field in fields if field.type == "text"]
         others = ("dec", "flag")
@@ -74,9 +77,24 @@ def _fields(draw: st.DrawFn, carrier: str, world: World) -> tuple[Drawn, ...]:
             draw(drawn_fields(field.name, others, world.docs)) if field.name in free[1:] else field
             for field in fields
         ]
+    if carrier == "zmq":
+        fields += draw(_family(set(names), world))
     flags = [field.name for field in fields if field.type == "flag" and carrier == "zmq"]
     twin = draw(st.sampled_from([None, *flags]))
     return tuple(replace(field, derived=field.name == twin) for field in fields)
+
+
+@st.composite
+def _family(draw: st.DrawFn, taken: set[str], world: World) -> list[Drawn]:
+    """Now and then a list, a scalar, and a list of what may be that scalar throughout."""
+    types = draw(
+        st.sampled_from([None, None, ("dec", "u64[]"), ("u32", "u64[]"), ("bytes", "bin[]")])
+    )
+    names = ("like", "one", "each")
+    if types is None or taken & set(names):
+        return []
+    family = zip(names, ("u64[]", *types), strict=True)
+    return [draw(drawn_fields(name, (kind,), world.docs)) for name, kind in family]
 
 
 def _number(fields: tuple[Drawn, ...]) -> str | None:
@@ -148,7 +166,8 @@ def _own_rules(
         own = {
             name: conditions
             for name in derived
-            if draw(st.integers(0, 3)) == 0 and (conditions := draw(conditions_of(fields)))
+            if draw(st.integers(0, 0 if name in carried(layout) else 3)) == 0
+            and (conditions := draw(conditions_of(fields)))
         }
         if own:
             layout["derived"] = own

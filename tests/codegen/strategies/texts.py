@@ -24,13 +24,14 @@ def text_layouts(draw: st.DrawFn, chosen: list[Drawn]) -> Table:
     """``text`` of one layout that carries the chosen fields."""
     free = [field for field in chosen if field.type == "text"]
     told = [field for field in chosen if field.type != "text"] + free
-    cut = draw(st.integers(0, len(told)))
+    cut = draw(st.integers(0, len(told)) | st.just(len(told) - 1))
     head, tail = _pieces(draw, told[:cut]), _pieces(draw, told[cut:])
     if draw(st.booleans()) and not free:
         tail += draw(words.literals)
     if not tail:
         return {"text": head}
-    return {"text": f"{head}[{tail}]" if draw(st.booleans()) else head + tail}
+    optional = draw(st.sampled_from([True, True, False]))
+    return {"text": f"{head}[{tail}]" if optional else head + tail}
 
 
 def _pieces(draw: st.DrawFn, fields: list[Drawn]) -> str:
@@ -40,7 +41,7 @@ def _pieces(draw: st.DrawFn, fields: list[Drawn]) -> str:
 @st.composite
 def body_layouts(draw: st.DrawFn, chosen: list[Drawn]) -> Table:
     """``keys`` of one layout; a mapping alone is the whole body now and then."""
-    if len(chosen) == 1 and chosen[0].type.endswith("{}") and draw(st.booleans()):
+    if len(chosen) == 1 and chosen[0].type.endswith("{}") and draw(st.integers(0, 3)):
         return {"keys": {"*": chosen[0].name}}
     keys: Table = {}
     for field in draw(st.permutations(chosen)):
