@@ -104,7 +104,8 @@ def nothing_is_kept(prefill: Manager, decode: Manager) -> None:
     for manager in (prefill, decode):
         rooms: Any = manager.health()["counters"]
         left = {k: v for k, v in rooms["rooms"].items() if k.startswith("rooms-") and v}
-        assert left == {}
+        # An abort that met a finished room is remembered for a while, and in bounds.
+        assert set(left) <= {"rooms-doomed"}
         assert counter(manager, "loop_errors") == 0
     assert counter(prefill, "rooms", "acks-owed") == 0
     assert counter(decode, "rooms", "pages-held") == 0
