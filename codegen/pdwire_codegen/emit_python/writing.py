@@ -32,7 +32,18 @@ def string(value: str) -> str:
     """A literal in double quotes, or in single ones where that saves backslashes."""
     # With both quotes in it, repr() takes single ones and escapes those alone.
     body = repr("'\"" + value)[4:-1]
-    if value.count('"') > value.count("'"):
+    return _quoted(body, single=value.count('"') > value.count("'"))
+
+
+def _octets(value: bytes) -> str:
+    """The same for bytes."""
+    body = repr(b"'\"" + value)[5:-1]
+    return "b" + _quoted(body, single=value.count(b'"') > value.count(b"'"))
+
+
+def _quoted(body: str, *, single: bool) -> str:
+    """What :func:`repr` put between single quotes, between the quotes that are wanted."""
+    if single:
         return f"'{body}'"
     escaped = body.replace("\\'", "'").replace('"', '\\"')
     return f'"{escaped}"'
@@ -43,7 +54,7 @@ def literal(value: object) -> str:
     if isinstance(value, str):
         return string(value)
     if isinstance(value, bytes):
-        return "b" + string(value.decode("latin-1"))
+        return _octets(value)
     if isinstance(value, tuple):
         inner = ", ".join(map(literal, value))
         return f"({inner},)" if len(value) == 1 else f"({inner})"

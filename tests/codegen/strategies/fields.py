@@ -164,7 +164,7 @@ def literals(draw: st.DrawFn, field: Drawn) -> Any:
     if kind.value == "bool":
         return draw(st.booleans())
     if kind.value == "bytes":
-        return draw(st.sampled_from(["", "x"]))
+        return draw(st.sampled_from(["", "x", "é"]))
     if kind.value == "str":
         some = field.words or _EXAMPLES.get(field.type, ("a", "b c"))
         return draw(st.sampled_from(some if field.solid else ("", *some)))

@@ -41,7 +41,7 @@ class Sign:
 def signs(draw: st.DrawFn, index: int, number: str | None) -> Sign:
     """A sign that no other message has; ``number`` is a decimal field, if there is one."""
     guard = draw(st.sampled_from([None, None, f"Guard{index}"]))
-    kinds = ["equals"] + ["decimal"] * (number is not None) + ["guard"] * (guard is not None)
+    kinds = ["equals"] + ["decimal"] * 3 * (number is not None) + ["guard"] * (guard is not None)
     match draw(st.sampled_from(kinds)):
         case "guard":
             return Sign(table={"frame": 0, "is": "guard"}, guard=guard)
