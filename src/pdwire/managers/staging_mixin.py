@@ -22,6 +22,7 @@ from pdwire.managers.decode_side import Connection
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError
 from pdwire.managers.prefill_side import Later, Task, write_to
+from pdwire.managers.turns import Turns
 from pdwire.plan import Blocks, pp_regions
 from pdwire.rooms import KVPoll
 from pdwire.staging import (
@@ -32,6 +33,7 @@ from pdwire.staging import (
     Oversized,
     PrefillRank,
     PrefillStaging,
+    Ready,
     Scatter,
     SendStagingReq,
     SendStagingRsp,
@@ -55,7 +57,6 @@ else:
 
 __all__ = ["StagingManagerMixin"]
 
-_WAIT_S: Final = 0.001
 _NAMES: Final = {
     StagingReq: "STAGING_REQ",
     StagingRsp: "STAGING_RSP",
@@ -276,12 +277,8 @@ class StagingManagerMixin(_Base):
         if not len(chunk.pages):
             self._may_be_empty(chunk, task.info)
             return False
-        with self._staging_news:
-            state = staging.state(chunk.room, chunk.index, peer.id)
-            if isinstance(state, Waiting):
-                self._staging_news.wait(_WAIT_S)
-                state = staging.state(chunk.room, chunk.index, peer.id)
-        if isinstance(state, Waiting):
+        state = self._state(staging, task, peer)
+        if state is None:
             raise Later
         if isinstance(state, Oversized):
             self.counters.add("staging_chunks", "oversized")
@@ -289,6 +286,29 @@ class StagingManagerMixin(_Base):
         self._write_staged(task, peer, state.place.offset)
         self.counters.add("staging_chunks", "staged")
         return True
+
+    def _state(self, staging: PrefillStaging, task: Task, peer: Peer) -> Ready | Oversized | None:
+        """Where a chunk goes, after a while if it is the one to wait for; ``None``: not yet."""
+        turns = self._own_turns()
+
+        def state_now() -> Ready | Oversized | None:
+            found = staging.state(task.chunk.room, task.chunk.index, peer.id)
+            return None if isinstance(found, Waiting) else found
+
+        with self._staging_news:
+            state = state_now()
+            if state is None:
+                patience = turns.patience(peer.id, task.ticket.serial, time.monotonic())
+                state = self._staging_news.wait_for(state_now, patience) if patience else None
+        if state is not None:
+            turns.over(peer.id)
+        return state
+
+    def _own_turns(self) -> Turns:
+        turns: Turns | None = getattr(self._local, "turns", None)
+        if turns is None:
+            turns = self._local.turns = Turns()
+        return turns
 
     def _may_be_empty(self, chunk: Chunk, info: Any) -> None:  # noqa: ANN401
         if chunk.index < len(self._grid(info)):
@@ -394,8 +414,9 @@ class StagingManagerMixin(_Base):
             return
         try:
             layout = self._own_layout(link)
-        except ValueError:
-            return  # not whole heads: the prefill side says so, with the numbers
+        except ValueError as error:  # not whole heads: places could not be given, nor scattered
+            self._fail_room(room, f"staging: {error}")
+            return
         with self._staging_lock:
             effects = staging.open_room(
                 room,
