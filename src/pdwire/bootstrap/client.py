@@ -130,6 +130,11 @@ class BootstrapClient:
                 method, url, data=body, headers=headers, timeout=self._timeout_s, stream=True
             ) as answer:
                 raw = self._whole(answer, ends)
+        except requests.Timeout as error:
+            told = f"bootstrap server {address}: no answer within {self._timeout_s:g} s"
+            raise BootstrapError(told) from error
+        except requests.ConnectionError as error:
+            raise BootstrapError(f"bootstrap server {address}: cannot be reached") from error
         except requests.RequestException as error:
             raise BootstrapError(f"{address}{path}: {error}") from error
         if answer.status_code != 200:
