@@ -100,7 +100,8 @@ def abort_by_decode(run: Run) -> int:
     for side in handover.decodes[0]:
         side.ask("abort", room=room.number)
     _failed_at(handover, room, handover.decodes[0])
-    if handover.prefill[0].ask("hello")["hears_abort"]:
+    tells = handover.decodes[0][0].ask("hello")["tells_abort"]
+    if tells and handover.prefill[0].ask("hello")["hears_abort"]:
         for side in handover.prefill:
             status, _ = handover.until(room, side, ("Failed",))
             expect(status == "Failed", f"{side.name} did not hear the abort")

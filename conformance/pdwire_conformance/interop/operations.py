@@ -71,9 +71,9 @@ class Operations(ABC):
     def hello(self, request: Request) -> Answer:
         """Say what this is, and what it listens to.
 
-        ``hears_abort``: a prefill side learns that decode gave up. ``hears_status``: a
-        decode side learns that prefill did. ``awaits_release``: a decode side waits for
-        an abort to be acknowledged.
+        ``tells_abort``, ``hears_abort``: a decode side says, a prefill side learns, that
+        decode gave up. ``hears_status``: a decode side learns that prefill did.
+        ``awaits_release``: a decode side waits for an abort to be acknowledged.
         """
 
     @abstractmethod
@@ -130,8 +130,8 @@ class Operations(ABC):
         return int(end.poll())
 
     def clear(self, number: int, end: Any) -> None:
-        """Forget a room."""
-        end.clear()
+        """Forget a room; the oldest senders and receivers over NIXL have nothing to forget."""
+        getattr(end, "clear", _nothing)()
 
     def state_indices(self, rows: list[int] | None) -> Any:
         """State rows in the shape that the manager takes; one component here."""
@@ -224,6 +224,10 @@ class Operations(ABC):
         number = int(request["room"])
         self.clear(number, self.rooms.pop(number).end)
         return {}
+
+
+def _nothing() -> None:
+    return None
 
 
 def _without(chunks: list[list[int]], skipped: int) -> list[list[int]]:

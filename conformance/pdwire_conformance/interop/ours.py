@@ -31,6 +31,7 @@ from pdwire.managers import (
     RoomLimits,
     StagingManagerMixin,
 )
+from pdwire.wire import layouts
 from pdwire.wire.table import ORDER
 
 from .engine import without_gpu
@@ -89,6 +90,10 @@ class Ours(Operations):
             "release": release,
             "backend": self.options.backend,
             "hears_abort": True,
+            "tells_abort": any(
+                each.message == "ABORT" and release in each.releases
+                for each in layouts(self.options.backend)
+            ),
             "hears_status": True,
             "awaits_release": counts and not self.options.is_prefill,
         }

@@ -73,9 +73,11 @@ def run_pair(pair: Pair, cases: Sequence[str] = tuple(CASES)) -> Iterator[Result
 
 
 def _cases(pair: Pair, handover: Handover, cases: Sequence[str]) -> Iterator[Result]:
-    run = Run(handover=handover, state=bool(pair.topology.common.get("state")))
+    common = pair.topology.common
+    run = Run(handover=handover, state=bool(common.get("state")))
     for name in cases:
-        if lack := lacks_case(pair.release, pair.backend, name):
+        staged = bool(common.get("staging"))
+        if lack := lacks_case(pair.release, pair.backend, name, staged=staged):
             yield told(pair, name, "not run", reason=lack)
             continue
         began = time.perf_counter()

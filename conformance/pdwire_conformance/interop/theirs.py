@@ -47,6 +47,7 @@ class Theirs(Operations):
             "release": self.options.release,
             "backend": self.options.backend,
             "hears_abort": 'b"ABORT"' in source,
+            "tells_abort": 'b"ABORT"' in source,
             "hears_status": self.options.backend != "nixl" or 'b"KV_STATUS"' in source,
             "awaits_release": self._awaits_release(),
         }
@@ -163,7 +164,8 @@ class Theirs(Operations):
         # Up to 0.5.20 it is the scheduler that begins to count acknowledgements.
         if self._awaits_release() and not hasattr(end, "ensure_abort_notified"):
             self._manager.register_deferred_abort_room(number)
-        end.abort()
+        if hasattr(end, "abort"):
+            end.abort()
 
     def _awaits_release(self) -> bool:
         """Whether this decode side keeps an aborted room's pages until it is acknowledged."""
