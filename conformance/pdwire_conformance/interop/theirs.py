@@ -40,15 +40,17 @@ class Theirs(Operations):
         self._bootstrap = ""
 
     def hello(self, request: Request) -> Answer:
-        """What this release listens to."""
-        modules = (self._peer.module(f"{name}.conn") for name in ("common", self.options.backend))
-        source = "".join(map(inspect.getsource, modules))
+        """What this release says and listens to, read off its own sources."""
+        common, backend = (
+            inspect.getsource(self._peer.module(f"{name}.conn"))
+            for name in ("common", self.options.backend)
+        )
         return {
             "release": self.options.release,
             "backend": self.options.backend,
-            "hears_abort": 'b"ABORT"' in source,
-            "tells_abort": 'b"ABORT"' in source,
-            "hears_status": self.options.backend != "nixl" or 'b"KV_STATUS"' in source,
+            "hears_abort": '"ABORT"' in backend or "ABORT_TAG" in backend,
+            "tells_abort": 'b"ABORT"' in common,
+            "hears_status": self.options.backend != "nixl" or 'b"KV_STATUS"' in backend,
             "awaits_release": self._awaits_release(),
         }
 
