@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -243,9 +244,14 @@ def untouched(side: Side, before: Sequence[list[Bytes]], *used: I32Array) -> Non
 EMPTY = ("rooms", "ring-places", "ring-used", "chunks-awaited", "scattering", "held", "parked")
 
 
+def nothing(manager: Any, name: str) -> bool:  # noqa: ANN401
+    """Whether a manager keeps none of these."""
+    return not staging(manager, name)
+
+
 def drained(*sides: Side) -> None:
     """Wait until no rank of these sides keeps anything of any room."""
     for side in sides:
         for manager in side.managers:
             for name in EMPTY:
-                wait_until(lambda m=manager, n=name: not staging(m, n), f"no {name} are left")
+                wait_until(partial(nothing, manager, name), f"no {name} are left")

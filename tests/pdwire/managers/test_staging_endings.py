@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import pytest
 from tests.pdwire.managers.fleet import Fleet, holds, loopback, settled, wait_until
@@ -13,6 +15,7 @@ from tests.pdwire.managers.staged import (
     Side,
     decode_side,
     drained,
+    nothing,
     numbers,
     page_bytes,
     prefill_side,
@@ -103,7 +106,7 @@ def test_a_decode_side_that_is_closed_midway(fleet: Fleet, backend: str) -> None
             assert sender.failure_reason
         request.clear()
     for prefill in source.managers:
-        wait_until(lambda m=prefill: not staging(m, "rooms"))
+        wait_until(partial(nothing, prefill, "rooms"))
 
     again = decode_side(fleet, backend, 1, staging_bytes=6 * page_bytes())
     for request in requests(source, again, [9, 4, 7]):
@@ -119,7 +122,7 @@ def test_a_decode_side_that_restarts_begins_its_ring_anew(fleet: Fleet, backend:
         request.begin().send().succeed()
     [old] = target.managers
     [prefill, _] = source.managers
-    core = prefill._prefill_staging  # type: ignore[union-attr]
+    core: Any = prefill._prefill_staging  # type: ignore[union-attr]
     assert core.watermark(old.engine.session_id).round > 2
     hung = next(requests(source, target, [9], first=300)).begin()
     old.close()

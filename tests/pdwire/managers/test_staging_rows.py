@@ -71,7 +71,12 @@ class Played:
 
     def ask(self, room: int, chunk: int, size: int, rank: int = 0, **facts: Any) -> None:  # noqa: ANN401
         """STAGING_REQ, as one rank says it."""
-        asked = {"room": room, "chunk_idx": chunk, "chunk_num_pages": size, "requester_pp_rank": 0}
+        asked: dict[str, Any] = {
+            "room": room,
+            "chunk_idx": chunk,
+            "chunk_num_pages": size,
+            "requester_pp_rank": 0,
+        }
         asked["session_id"] = self.decode.engine.session_id
         self.ranks[rank].tell("STAGING_REQ", **(asked | facts))
 
@@ -178,7 +183,7 @@ def test_s1_a_request_whose_room_never_comes_is_kept_no_longer_than_its_deadline
     for room in range(5):
         played.ask(room, 0, 2)
     wait_until(lambda: staging(played.decode, "parked") == 5)
-    core = played.decode._decode_staging  # type: ignore[union-attr]
+    core: Any = played.decode._decode_staging  # type: ignore[union-attr]
     with played.decode._staging_lock:  # type: ignore[union-attr]
         core.tick(time.monotonic() + 61)
     assert staging(played.decode, "parked") == 0
@@ -215,8 +220,8 @@ def test_s3_a_place_that_does_not_fit_behind_the_head_begins_a_round(
     receiver = played.receive(ROOM, pages(*range(6)))
     place = played.place(ROOM, 0, 6)
     assert (place.offset, place.round) == (0, 0)
-    for rank in (0, 1):
-        played.ready(ROOM, 0, 0, 6, rank)
+    for number in (0, 1):
+        played.ready(ROOM, 0, 0, 6, number)
     played.succeed(ROOM)
     assert settled(receiver) == [KVPoll.Success]
     receiver.clear()
