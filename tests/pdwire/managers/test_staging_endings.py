@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tests.pdwire.managers.fleet import Fleet, holds, loopback, settled, wait_until
+from tests.pdwire.managers.fleet import Fleet, counter, holds, loopback, settled, wait_until
 from tests.pdwire.managers.staged import (
     NEEDS_TORCH,
     Request,
@@ -161,9 +161,16 @@ def test_a_registration_that_is_repeated_changes_nothing(fleet: Fleet, backend: 
     extra = Request(
         room=500, source=source, target=target, src=numbers(4, 64, 3), dst=doomed.dst[:4]
     )
-    extra.begin()  # registers again, for a room was failed by the prefill side
-    for request in [*others, extra]:
+    [prefill, _] = source.managers
+    loopback(prefill).hold()
+    for request in others:
         request.send()
+    holds(prefill, 1)
+    before = counter(prefill, "messages", "KVArgsRegisterInfo")
+    extra.begin()  # registers again, for a room was failed by the prefill side
+    assert counter(prefill, "messages", "KVArgsRegisterInfo") == before + 1
+    loopback(prefill).let_go()
+    extra.send()
     for request in [*others, extra]:
         request.succeed()
     doomed.clear()
