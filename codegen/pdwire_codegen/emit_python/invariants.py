@@ -61,7 +61,8 @@ def _shown(name: str, message: Message) -> str:
     shape = shape_of(message.field_named(name).type)
     if shape in {"flat", "nested"}:
         return f"{{len({_listed(name, message)})}} {name}"
-    return f"{name} {{m.{name}}}"
+    how = "!r" if message.field_named(name).type == "bytes" else ""
+    return f"{name} {{m.{name}{how}}}"
 
 
 def _violated(invariant: Invariant, message: Message) -> list[str]:

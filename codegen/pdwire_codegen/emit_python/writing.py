@@ -111,8 +111,16 @@ def choice(head: str, parts: list[str]) -> list[str]:
     inner = f"{indent}    {' '.join(parts)}"
     split = [inner]
     if len(inner) > WIDTH:
-        split = [line for part in parts for line in fit(f"{indent}    {part}")]
+        split = [line for part in parts for line in _operands(part, f"{indent}    ")]
     return [f"{head}(", *split, f"{indent})"]
+
+
+def _operands(part: str, indent: str) -> list[str]:
+    """A part of a choice, with one operand a line where it is too long."""
+    if len(indent + part) <= WIDTH or part.endswith(")"):
+        return fit(indent + part)
+    first, *rest = operands(part, "and")
+    return [line for one in (first, *(f"and {o}" for o in rest)) for line in fit(indent + one)]
 
 
 class Module:
