@@ -53,6 +53,7 @@ class HostStaging(StagingManagerMixin):
     def _staging_buffer(self) -> Any:
         import torch
 
+        torch.set_num_threads(1)  # as the manager does on host memory
         made = torch.empty(self.config.staging_bytes, dtype=torch.uint8)
         self._staging_memory.append(made)
         kind = self.args.mem_kind
