@@ -33,8 +33,6 @@ _REBUILDS: Final = 5
 _BELL: Final = "inproc://stop"
 _BURST: Final = 256
 """Messages between two ticks at most: a flood must not stop the clock of the rooms."""
-_FLUSH_MS: Final = 200
-"""How long closing waits for what is queued: last words, also to peers that do not listen."""
 
 
 class SendError(Exception):
@@ -250,7 +248,8 @@ class Outbox:
 
     Args:
         counters: gets ``sent`` by message and ``send_errors``.
-        deadline_s: how long a send may wait for room in the queue.
+        deadline_s: how long a send may wait for room in the queue, and closing for what is
+            queued: last words, also to peers that do not listen.
         most: sockets kept for peers; fewer where the process may not have so many files.
         strangers: sockets kept for courtesies.
     """
@@ -307,7 +306,7 @@ class Outbox:
         with self._lock:
             line = self._peers.lines.pop(endpoint, None)
         if line is not None:
-            _close(line, _FLUSH_MS)
+            _close(line, self._deadline_s)
 
     def close(self) -> None:
         """Close every socket once it is flushed, or soon; later sends raise ``SendError``."""
@@ -317,7 +316,7 @@ class Outbox:
             self._peers.lines.clear()
             self._strangers.lines.clear()
         for line in lines:
-            _close(line, _FLUSH_MS)
+            _close(line, self._deadline_s)
         self._context.term()
 
     def _line(self, endpoint: Endpoint, *, courtesy: bool) -> _Line:
@@ -349,6 +348,6 @@ def _affordable() -> int:
     return max(64, soft // 4) if soft != resource.RLIM_INFINITY else 1 << 16
 
 
-def _close(line: _Line, linger_ms: int = 0) -> None:
+def _close(line: _Line, linger_s: float = 0.0) -> None:
     with line.lock:
-        line.socket.close(linger=linger_ms)
+        line.socket.close(linger=int(linger_s * 1000))

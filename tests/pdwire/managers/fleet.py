@@ -235,6 +235,7 @@ class Fleet:
             "transfer_threads": 2,
             "heartbeat_s": 60.0,
             "http_timeout_s": 5.0,
+            "send_timeout_s": 0.5,  # also what closing may wait for peers that are gone
         }
         manager = MANAGERS[backend](
             mem.args,
