@@ -3,64 +3,123 @@
 Rules:
 
 * An entry is a fact about the release's own code, seen in a run of both sides of that
-  release, or read off the spec; it says what is missing, in a sentence.
+  release and found in its sources, or read off the spec; it says what is missing.
 * Nothing is listed because ours fails at it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pdwire.wire import layout
 from pdwire.wire.table import ORDER
 
-_Since = Mapping[tuple[str, str], tuple[str, str]]
+from .topologies import BY_NAME, Topology
 
-_TOPOLOGIES: _Since = {
-    ("mooncake", "tp2-tp1-staged"): ("0.5.10", "the release has no staging"),
-    ("mooncake", "tp1-tp2-staged"): ("0.5.10", "the release has no staging"),
-    ("nixl", "tp2-tp1-staged"): ("0.5.12", "the release has no staging over NIXL"),
-    ("nixl", "tp1-tp2-staged"): ("0.5.12", "the release has no staging over NIXL"),
-    ("nixl", "tp2-tp1"): (
-        "0.5.13",
-        "a decode rank counts arrivals by pipeline stage, so two TP writers pass for one",
+_SLICED = ("tp2-tp1", "tp2-tp1-staged")
+_STAGED = ("tp2-tp1-staged", "tp1-tp2-staged")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lack:
+    """What releases ``first`` to ``last`` cannot do over a backend."""
+
+    backend: str
+    last: str
+    why: str
+    first: str = ORDER[0]
+    topologies: Sequence[str] = ()
+    """Only these; empty: all."""
+    cases: Sequence[str] = ()
+    """Only these; empty: the topology as a whole."""
+
+    def holds(self, release: str, backend: str, topology: str) -> bool:
+        """Whether the release lacks it on this topology."""
+        span = ORDER[ORDER.index(self.first) : ORDER.index(self.last) + 1]
+        fits = not self.topologies or topology in self.topologies
+        return backend == self.backend and release in span and fits
+
+
+LACKS = (
+    Lack(
+        backend="mooncake",
+        last="0.5.9",
+        topologies=_STAGED,
+        why="the release has no staging",
     ),
-}
-"""(backend, topology) -> first release that has it, and what the ones before lack."""
-
-_CASES: _Since = {
-    ("nixl", "abort by decode"): ("0.5.10", "the release's NIXL receiver cannot abort"),
-    ("nixl", "abort by prefill"): ("0.5.10", "the release's NIXL sender cannot abort"),
-}
-"""(backend, case) -> the same, on any topology."""
-
-_STAGED_CASES: _Since = {
-    ("mooncake", "prefix"): (
-        "0.5.18",
-        "the release scatters staged chunks from the request's first page, prefix or not",
+    Lack(
+        backend="nixl",
+        last="0.5.11",
+        topologies=_STAGED,
+        why="the release has no staging over NIXL",
     ),
-    ("mooncake", "again"): (
-        "0.5.17",
-        "the release asks for staging places of a room number only once",
+    Lack(
+        backend="nixl",
+        first="0.5.12",
+        last="0.5.12",
+        topologies=tuple(name for name in BY_NAME if name != "state"),
+        why="the release sends the aux row of models with state only; others never complete",
     ),
-}
-"""(backend, case) -> the same, with staging."""
+    Lack(
+        backend="nixl",
+        last="0.5.11",
+        topologies=_SLICED,
+        why="writers are told apart by pipeline stage alone: two TP writers pass for one",
+    ),
+    Lack(
+        backend="nixl",
+        first="0.5.12",
+        last="0.5.16",
+        topologies=("pp2-tp1",),
+        why="writers are told apart by TP rank alone: two pipeline stages pass for one",
+    ),
+    Lack(
+        backend="nixl",
+        last="0.5.8.post1",
+        topologies=("state",),
+        why="the release moves no state of sliding windows over NIXL",
+    ),
+    Lack(
+        backend="nixl",
+        last="0.5.9",
+        cases=("abort by decode", "abort by prefill"),
+        why="the release's NIXL sender and receiver cannot abort",
+    ),
+    Lack(
+        backend="mooncake",
+        last="0.5.17",
+        topologies=_STAGED,
+        cases=("prefix",),
+        why="the release scatters staged chunks from the request's first page, prefix or not",
+    ),
+    Lack(
+        backend="nixl",
+        last="0.5.17",
+        topologies=_STAGED,
+        cases=("prefix",),
+        why="the release scatters staged chunks from the request's first page, prefix or not",
+    ),
+    Lack(
+        backend="mooncake",
+        last="0.5.16",
+        topologies=_STAGED,
+        cases=("again",),
+        why="the release asks for the staging places of a room number once, and never again",
+    ),
+)
 
 
-def lacks_topology(release: str, backend: str, topology: str) -> str:
+def lacks_topology(release: str, backend: str, topology: Topology) -> str:
     """Why the release cannot do the topology; empty when it can."""
-    return _lacking(_TOPOLOGIES, release, (backend, topology))
+    held = (each for each in LACKS if not each.cases)
+    return next((each.why for each in held if each.holds(release, backend, topology.name)), "")
 
 
-def lacks_case(release: str, backend: str, case: str, *, staged: bool = False) -> str:
+def lacks_case(release: str, backend: str, topology: Topology, case: str) -> str:
     """Why the release cannot do the case; empty when it can."""
     known = layout(backend, "TransferInfo", release=release).fields
     if case == "prefix" and "decode_prefix_len" not in known:
         return "the release's metadata has no decode prefix length"
-    lack = _lacking(_CASES, release, (backend, case))
-    return lack or (_lacking(_STAGED_CASES, release, (backend, case)) if staged else "")
-
-
-def _lacking(table: _Since, release: str, key: tuple[str, str]) -> str:
-    since, why = table.get(key, (ORDER[0], ""))
-    return why if ORDER.index(release) < ORDER.index(since) else ""
+    held = (each for each in LACKS if case in each.cases)
+    return next((each.why for each in held if each.holds(release, backend, topology.name)), "")

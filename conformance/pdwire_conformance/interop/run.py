@@ -62,7 +62,7 @@ LAYER_IDS = ORDER.index("0.5.17")
 
 def run_pair(pair: Pair, cases: Sequence[str] = tuple(CASES)) -> Iterator[Result]:
     """Every case of one pair, as it ends."""
-    if lack := lacks_topology(pair.release, pair.backend, pair.topology.name):
+    if lack := lacks_topology(pair.release, pair.backend, pair.topology):
         yield told(pair, "all", "not run", reason=lack)
         return
     try:
@@ -73,11 +73,9 @@ def run_pair(pair: Pair, cases: Sequence[str] = tuple(CASES)) -> Iterator[Result
 
 
 def _cases(pair: Pair, handover: Handover, cases: Sequence[str]) -> Iterator[Result]:
-    common = pair.topology.common
-    run = Run(handover=handover, state=bool(common.get("state")))
+    run = Run(handover=handover, state=bool(pair.topology.common.get("state")))
     for name in cases:
-        staged = bool(common.get("staging"))
-        if lack := lacks_case(pair.release, pair.backend, name, staged=staged):
+        if lack := lacks_case(pair.release, pair.backend, pair.topology, name):
             yield told(pair, name, "not run", reason=lack)
             continue
         began = time.perf_counter()

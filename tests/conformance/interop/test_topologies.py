@@ -4,11 +4,13 @@ from itertools import pairwise
 
 import pytest
 
-from pdwire_conformance.interop.cases import Run
+from pdwire.wire.table import ORDER
+from pdwire_conformance.interop.cases import CASES, Run
 from pdwire_conformance.interop.handover import Handover
-from pdwire_conformance.interop.lacking import lacks_case
+from pdwire_conformance.interop.lacking import LACKS, lacks_case, lacks_topology
+from pdwire_conformance.interop.options import BACKENDS
 from pdwire_conformance.interop.run import Pair
-from pdwire_conformance.interop.topologies import BY_NAME
+from pdwire_conformance.interop.topologies import BY_NAME, EQUAL
 
 
 def test_ranks_are_numbered_within_their_side() -> None:
@@ -50,7 +52,38 @@ def test_layers_are_named_where_the_release_can(release: str, said: bool) -> Non
     ],
 )
 def test_a_prefix_needs_a_frame_for_it(release: str, backend: str, lacks: bool) -> None:
-    assert bool(lacks_case(release, backend, "prefix")) is lacks
+    assert bool(lacks_case(release, backend, EQUAL, "prefix")) is lacks
+
+
+@pytest.mark.parametrize(
+    ("release", "topology", "lacks"),
+    [
+        ("0.5.11", "pp2-tp1", False),
+        ("0.5.12", "pp2-tp1", True),
+        ("0.5.16", "pp2-tp1", True),
+        ("0.5.17", "pp2-tp1", False),
+        ("0.5.12", "tp1-tp1", True),
+        ("0.5.12", "state", False),
+        ("0.5.12.post1", "tp1-tp1", False),
+    ],
+)
+def test_a_lack_has_a_first_and_a_last_release(release: str, topology: str, lacks: bool) -> None:
+    assert bool(lacks_topology(release, "nixl", BY_NAME[topology])) is lacks
+
+
+def test_a_case_may_lack_on_some_topologies_only() -> None:
+    staged = BY_NAME["tp1-tp2-staged"]
+    assert "scatters" in lacks_case("0.5.16", "mooncake", staged, "prefix")
+    assert lacks_case("0.5.16", "mooncake", EQUAL, "prefix") == ""
+    assert lacks_case("0.5.18", "mooncake", staged, "prefix") == ""
+
+
+def test_every_lack_names_what_there_is() -> None:
+    for lack in LACKS:
+        assert set(lack.topologies) <= set(BY_NAME)
+        assert set(lack.cases) <= set(CASES)
+        assert lack.backend in BACKENDS
+        assert ORDER.index(lack.first) <= ORDER.index(lack.last)
 
 
 def test_rooms_of_one_case_share_no_page_and_no_row() -> None:
