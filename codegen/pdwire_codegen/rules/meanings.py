@@ -118,7 +118,7 @@ def _wrong_repeat(message: DraftMessage, item: _Written, meaning: Repeat) -> tup
     if like_kind is not None and not like_kind.is_list:
         return f"`like` names {like.name}, which has no elements", "name a list"
     if meaning.from_field is not None:
-        return _wrong_source(item, fields[meaning.from_field])
+        return _wrong_source(message, item, fields[meaning.from_field])
     return _wrong_word(item, meaning)
 
 
@@ -133,7 +133,10 @@ def _unsteady(message: DraftMessage, field: DraftField) -> tuple[str, str] | Non
     return None
 
 
-def _wrong_source(item: _Written, source: DraftField) -> tuple[str, str] | None:
+def _wrong_source(
+    message: DraftMessage, item: _Written, source: DraftField
+) -> tuple[str, str] | None:
+    """What keeps a list from having any value of ``source`` as its elements."""
     kind, element = kind_of(source.type), item.kind.value.removesuffix("[]")
     if kind is None:
         return None
@@ -142,6 +145,10 @@ def _wrong_source(item: _Written, source: DraftField) -> tuple[str, str] | None:
     low, high = range_of(kind, source.min, source.max)
     if low is not None and high is not None and not (_holds(item, low) and _holds(item, high)):
         return f"{source.name} in {low}..{high} does not fit {item.kind.name}", "narrow its range"
+    raws = raw_meanings(message, source) if kind.is_int else []
+    odd = next((raw for raw in raws if isinstance(raw, int) and not _holds(item, raw)), None)
+    if odd is not None:
+        return f"{source.name} may be {odd}, which does not fit {item.kind.name}", "say another"
     return None
 
 

@@ -158,7 +158,7 @@ def literals(draw: st.DrawFn, field: Drawn) -> Any:
         near = [
             n
             for n in (0, 1, -1, field.low, field.high)
-            if field.low <= n <= field.high or n == -1 < field.high
+            if field.low <= n <= field.high or (n == -1 < field.high and not field.solid)
         ]
         return draw(st.sampled_from(near))
     if kind.value == "bool":
@@ -211,8 +211,17 @@ def _repeated(field: Drawn, others: tuple[Drawn, ...]) -> list[tuple[str, Any]]:
     return [("repeat", low)] + [
         ("repeat_field", other.name)
         for other in others
-        if other.kind.is_int and _is_steady(other) and low <= other.low and other.high <= high
+        if other.kind.is_int
+        and _is_steady(other)
+        and low <= min(other.low, *_numbers(other))
+        and other.high <= high
     ]
+
+
+def _numbers(other: Drawn) -> list[int]:
+    """What empty and missing frames of an integer field mean, -1 for nothing among them."""
+    told = (other.table.get("empty"), other.table.get("absent"))
+    return [what for what in told if isinstance(what, int)] or [other.low]
 
 
 def _fit(source: Drawn, field: Drawn) -> bool:

@@ -50,7 +50,9 @@ def invariants(
 
 def _bound(field: Drawn, kind: str) -> Drawn:
     if kind == "less":
-        return replace(field.with_(min=0, max=2**20), bound=True)
+        field = field.with_(min=0, max=2**20)
+    if kind == "needs" and field.type == "dec":
+        field = field.with_(min=-2, max=9)  # a negative number is as good as none
     return replace(field, bound=True)
 
 
