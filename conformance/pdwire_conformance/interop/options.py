@@ -40,6 +40,8 @@ class Options:
     """Say which layer each KV region is, as pools of hybrid models do."""
     state: bool = False
     """One state component of one row per page beside KV."""
+    aux_messages: bool = False
+    """Send the auxiliary row as AUX_DATA messages, not through the engine (Mooncake)."""
     staging: int = 0
     """Size in MiB of the decode side's staging ring; 0: no staging."""
     chunk_pages: int = 8

@@ -191,6 +191,7 @@ def _config(options: Options, bootstrap_port: int) -> ManagerConfig:
             pp_rank=options.pp_rank,
         ),
         limits=_LIMITS,
+        aux_over_tcp=options.aux_messages,
         staging_bytes=options.staging << 20,
         chunked_prefill_size=options.chunk_pages * options.page_size,
     )

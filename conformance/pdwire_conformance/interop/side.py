@@ -71,6 +71,8 @@ def _environment(options: Options) -> dict[str, str]:
     """Settings that a release reads from its environment."""
     told = {"SGLANG_HOST_IP": "127.0.0.1", "MC_FORCE_TCP": "1", "MC_LOG_LEVEL": "ERROR"}
     told["SGLANG_DISAGGREGATION_DEFERRED_DECODE_KV_RELEASE"] = "1"
+    if options.aux_messages:
+        told["SGLANG_MOONCAKE_SEND_AUX_TCP"] = "1"
     if options.staging:
         told["SGLANG_DISAGG_STAGING_BUFFER"] = told["SGLANG_STAGING_USE_TORCH"] = "1"
         told["SGLANG_DISAGG_STAGING_POOL_SIZE_MB"] = str(options.staging)

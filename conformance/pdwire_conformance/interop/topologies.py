@@ -107,6 +107,11 @@ TOPOLOGIES = (
         common={"memory": "VRAM"},
     ),
     Topology(
+        name="aux-messages",
+        doc="one rank each; the auxiliary row in AUX_DATA messages",
+        common={"aux_messages": True},
+    ),
+    Topology(
         name="state", doc="one state component beside KV", common={"state": True, "memory": "VRAM"}
     ),
 )
