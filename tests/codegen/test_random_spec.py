@@ -30,7 +30,7 @@ from pdwire_codegen.load import load
 from pdwire_codegen.model import Spec
 
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
-VALUES = 4
+VALUES = 6
 BENT = 4
 
 drawn = settings(
@@ -40,6 +40,7 @@ drawn = settings(
     database=settings().database if NIGHTLY else None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+many = settings(drawn, max_examples=settings().max_examples * 2)
 few = settings(drawn, max_examples=settings().max_examples // 4)
 
 
@@ -55,7 +56,7 @@ def imported(spec: Spec) -> ModuleType:
         return import_wire(write_tree(emit_all(spec), Path(folder)))
 
 
-@drawn
+@many
 @given(files=protocols(), seed=st.integers(0, 2**32))
 def test_a_drawn_spec_becomes_codecs_that_agree_with_its_reading(files: Files, seed: int) -> None:
     spec = loaded(files)
