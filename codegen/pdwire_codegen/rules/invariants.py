@@ -144,6 +144,10 @@ def derived_field(message: DraftMessage) -> Iterator[Finding]:
                 hint = did_you_mean(name, derived) if derived else f"add [derived.{name}]"
                 text = f"layout {layout.id} derives {name!r}, which has no [derived]"
                 yield at(message.document, path, text, hint)
+            elif not layout.frames and name in dict(placed(layout)):
+                path = (*layout.path, "derived", name)
+                text = f"layout {layout.id} says {name} itself, and has a rule for it"
+                yield at(message.document, path, text, "only a frame may leave it to a rule")
     for name, when, path in _rules(message):
         for source in when:
             if source not in fields or source == name or source in derived:
