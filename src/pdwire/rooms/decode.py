@@ -131,6 +131,8 @@ class DecodeRooms:
         old = self._rooms.get(room)
         if old is not None and old.phase in ACTIVE:
             raise RoomError(f"room {room} is already open: {old.phase}")
+        if old is not None:
+            self._move(old, Event.CLOSE)
         self._lives += 1
         entry = self._rooms[room] = _Room(number=room, life=self._lives, prefill=prefill)
         self._move(entry, Event.OPEN)

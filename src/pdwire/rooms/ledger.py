@@ -133,7 +133,10 @@ class Ledger(Generic[InfoT]):
     ) -> list[Effect]:
         """A room that nobody opened fails, and whoever sent metadata hears of it."""
         room = self.parked.pop(number, None)
-        told = [] if room is None else self._tell_failed(room, reason, spared)
+        told: list[SendStatus] = []
+        if room is not None:
+            self._move(room, Event.DOOM)
+            told = self._tell_failed(room, reason, spared)
         self._doom(number, reason, {effect.endpoint for effect in told}, now)
         return list(told)
 

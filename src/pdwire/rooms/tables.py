@@ -4,8 +4,8 @@ Rules:
 
 * A room is in one :class:`Phase`; an :class:`Event` that its table does not list for that
   phase changes nothing and is counted.
-* ``FAILED`` and ``SUCCESS`` are final: the only ways out are ``CLOSE``, which forgets the
-  room, and ``OPEN``, which begins a new life under the same number.
+* ``FAILED`` and ``SUCCESS`` are final: the only way out is ``CLOSE``, which forgets the room.
+  Opening a room that is done closes it first.
 * ``docs/rooms.md`` is drawn from these tables, and a test holds it to them.
 """
 
@@ -43,6 +43,7 @@ class Event(StrEnum):
     FINISH = "finish"
     FAIL = "fail"
     EXPIRE = "expire"
+    DOOM = "doom"
     CLOSE = "close"
 
 
@@ -51,9 +52,9 @@ Table = Mapping[Phase, Mapping[Event, Phase]]
 PREFILL: Final[Table] = {
     Phase.ABSENT: {Event.PARK: Phase.PARKED, Event.OPEN: Phase.BOOTSTRAPPING},
     Phase.PARKED: {
-        Event.PARK: Phase.PARKED,
         Event.OPEN: Phase.BOOTSTRAPPING,
         Event.EXPIRE: Phase.ABSENT,
+        Event.DOOM: Phase.ABSENT,
     },
     Phase.BOOTSTRAPPING: {
         Event.READY: Phase.WAITING,
@@ -72,8 +73,8 @@ PREFILL: Final[Table] = {
         Event.FAIL: Phase.FAILED,
         Event.CLOSE: Phase.ABSENT,
     },
-    Phase.SUCCESS: {Event.OPEN: Phase.BOOTSTRAPPING, Event.CLOSE: Phase.ABSENT},
-    Phase.FAILED: {Event.OPEN: Phase.BOOTSTRAPPING, Event.CLOSE: Phase.ABSENT},
+    Phase.SUCCESS: {Event.CLOSE: Phase.ABSENT},
+    Phase.FAILED: {Event.CLOSE: Phase.ABSENT},
 }
 
 DECODE: Final[Table] = {
@@ -93,19 +94,21 @@ DECODE: Final[Table] = {
         Event.FAIL: Phase.FAILED,
         Event.CLOSE: Phase.ABSENT,
     },
-    Phase.SUCCESS: {Event.OPEN: Phase.BOOTSTRAPPING, Event.CLOSE: Phase.ABSENT},
-    Phase.FAILED: {Event.OPEN: Phase.BOOTSTRAPPING, Event.CLOSE: Phase.ABSENT},
+    Phase.SUCCESS: {Event.CLOSE: Phase.ABSENT},
+    Phase.FAILED: {Event.CLOSE: Phase.ABSENT},
 }
 
 MEANING: Final[Mapping[str, Mapping[Event, str]]] = {
     "prefill": {
-        Event.PARK: "metadata or an abort came before the sender was made",
+        Event.PARK: "metadata came before the sender was made",
         Event.OPEN: "the scheduler made a sender",
         Event.READY: "every decode rank that is expected has sent its metadata",
         Event.WRITE: "a write to a decode rank begins",
         Event.FINISH: "everything is written to every decode rank",
         Event.FAIL: "an abort, a failed write, a restarted or failed peer, a deadline",
         Event.EXPIRE: "nobody opened the room in time",
+        Event.DOOM: "an abort, or a restarted or failed peer, came before the sender; when that "
+        "is made, the room fails at once",
         Event.CLOSE: "the sender was cleared; a room that was not done fails first",
     },
     "decode": {

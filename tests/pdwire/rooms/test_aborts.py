@@ -253,6 +253,33 @@ def test_an_abort_that_the_last_life_does_not_explain_dooms_the_next(
     assert rooms.status(7) is KVPoll.Failed
 
 
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_failure_explains_one_abort_of_each_endpoint(
+    rooms: Rooms, info: MakeInfo, is_closed: bool
+) -> None:
+    ready_room(rooms, info)
+    rooms.fail(7, "out of memory", 1)
+    if is_closed:
+        rooms.close(7, 1)
+    rooms.on_abort(abort(generation=1), 2)
+    rooms.on_abort(abort(generation=2), 2)
+    if not is_closed:
+        rooms.close(7, 2)
+    assert rooms.counts()["rooms-doomed"] == 1
+
+
+def test_an_abort_of_parked_metadata_is_not_the_answer_to_an_old_failure(
+    rooms: Rooms, info: MakeInfo
+) -> None:
+    ready_room(rooms, info)
+    rooms.fail(7, "out of memory", 1)
+    rooms.close(7, 1)
+    rooms.on_transfer_info(info(), PEER_A, 2)
+    assert rooms.on_abort(abort(), 3) == [ack()]
+    rooms.open(7, 4)
+    assert rooms.status(7) is KVPoll.Failed, "its pages are given back already"
+
+
 def test_an_abort_is_not_explained_for_ever(rooms: Rooms, info: MakeInfo) -> None:
     ready_room(rooms, info)
     rooms.fail(7, "out of memory", 1)

@@ -148,12 +148,18 @@ class Rooms(RuleBasedStateMachine):
         self.world.deliver(self.world.letters[pick % len(self.world.letters)], keep=keep)
 
     @precondition(lambda self: self.world.letters)
-    @rule(backwards=st.booleans())
-    def deliver_all(self, backwards: bool = False) -> None:
+    @rule(kind=st.sampled_from(["registration", "metadata", "abort", "ack", "status"]))
+    def overtake(self, kind: str) -> None:
+        """Letters of one kind arrive before all others."""
+        for letter in [letter for letter in self.world.letters if letter.kind == kind]:
+            self.world.deliver(letter, keep=False)
+
+    @precondition(lambda self: self.world.letters)
+    @rule()
+    def deliver_all(self) -> None:
         """Everything arrives, and so do the answers, and the answers to those."""
         for _ in range(3):
-            letters = list(self.world.letters)
-            for letter in reversed(letters) if backwards else letters:
+            for letter in list(self.world.letters):
                 self.world.deliver(letter, keep=False)
 
     @precondition(lambda self: self.world.letters and not self.calm)

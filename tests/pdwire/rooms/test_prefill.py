@@ -200,9 +200,22 @@ def test_r4_a_write_of_the_last_life_does_not_count_for_the_new_one(
     rooms.fail(7, "no", 1)
     rooms.close(7, 1)
     ready_room(rooms, info)
-    assert told(rooms.finish(7, 2)) == {A: (KVPoll.Success, None)}
+    new = write(rooms)
+    assert rooms.finish(7, 2) == []
     assert rooms.end_write(old, 3, ok=False) == []
-    assert rooms.status(7) is KVPoll.Success
+    assert rooms.status(7) is KVPoll.Transferring
+    assert told(rooms.end_write(new, 3)) == {A: (KVPoll.Success, None)}
+    assert rooms.on_transfer_info(info(), PEER_A, 4) == [Drop(kind="metadata-done-room")]
+    assert rooms.infos(7) == {}
+
+
+def test_a_failed_write_fails_the_room_with_its_reason(rooms: Rooms, info: MakeInfo) -> None:
+    ready_room(rooms, info)
+    effects = rooms.end_write(write(rooms), 1, ok=False, reason="connection reset")
+    assert told(effects) == {A: (KVPoll.Failed, "connection reset")}
+    ready_room(rooms, info)
+    rooms.end_write(write(rooms), 1, ok=False)
+    assert rooms.reason(7) == f"a write to {PEER_A} failed"
 
 
 def test_r5_rooms_nobody_opened_are_capped_counted_and_expire(rooms: Rooms, info: MakeInfo) -> None:

@@ -28,7 +28,7 @@ def test_every_phase_can_be_reached_and_left(role: str) -> None:
 @BOTH
 def test_the_end_is_final(role: str) -> None:
     for phase in (Phase.SUCCESS, Phase.FAILED):
-        assert set(TABLES[role][phase]) == {Event.OPEN, Event.CLOSE}
+        assert set(TABLES[role][phase]) == {Event.CLOSE}
 
 
 @BOTH
