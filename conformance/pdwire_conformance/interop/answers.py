@@ -21,7 +21,7 @@ import zmq
 from pdwire_conformance.peers.standins import StandIn
 
 from .engine import TcpMooncake
-from .host_torch import Instant
+from .host_torch import Instant, rows_into_pack
 from .options import Options
 
 Answers = Mapping[str, Mapping[str, Any]]
@@ -79,7 +79,11 @@ def answers(options: Options, context: Context) -> Answers:
     engine = {"get_mooncake_transfer_engine": mooncake_engine}
     return {
         "sglang.srt.runtime_context": getters
-        | {"linear_attn_tp_size": lambda: options.tp_size, "max_prefill_buffer_tokens": _nothing},
+        | {
+            "linear_attn_tp_size": _constant(options.tp_size),
+            "max_prefill_buffer_tokens": _constant(facts["max_prefill_tokens"]),
+        },
+        "sglang.kernels.ops.kvcache.pd_dcp_gather": {"copy_mla_rows_into_pack": rows_into_pack},
         "sglang.srt.layers.dp_attention": {
             f"get_attention_{name}": _constant(facts[f"attn_{name}"])
             for name in ("tp_size", "tp_rank", "dp_size", "dp_rank", "cp_size", "cp_rank")
@@ -99,6 +103,7 @@ _NAMESPACES = (
 
 
 def _facts(options: Options, group: Group) -> dict[str, Any]:
+    dcp_size = 1 if options.is_prefill else options.dcp_size
     topology = {
         "attn_tp_size": options.tp_size,
         "attn_tp_rank": options.tp_rank,
@@ -108,10 +113,10 @@ def _facts(options: Options, group: Group) -> dict[str, Any]:
         "attn_cp_rank": 0,
         "attn_dp_size": 1,
         "attn_dp_rank": 0,
-        "attn_dcp_size": 1,
-        "attn_dcp_rank": 0,
-        "dcp_size": 1,
-        "dcp_rank": 0,
+        "attn_dcp_size": dcp_size,
+        "attn_dcp_rank": options.dcp_rank,
+        "dcp_size": dcp_size,
+        "dcp_rank": options.dcp_rank,
         "dp_size": 1,
         "dp_rank": 0,
         "num_dp_ranks": 1,
@@ -146,13 +151,9 @@ def _facts(options: Options, group: Group) -> dict[str, Any]:
         "kv_cache_dtype": "auto",
         "speculative_algorithm": None,
         "speculative_num_draft_tokens": None,
-        "device": "cuda" if options.staging else "cpu",
+        "device": "cuda" if options.on_gpu else "cpu",
         "gpu_id": 0,
     }
-
-
-def _nothing() -> None:
-    return None
 
 
 def _constant(value: Any) -> Callable[[], Any]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from .handover import Handover, Room
 from .options import OURS
+from .process import Side
 
 
 class CaseError(Exception):
@@ -29,7 +30,7 @@ class Run:
 
     handover: Handover
     state: bool = False
-    fleets: int = 1
+    dcp_size: int = 1
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1001))
     seeds: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -45,7 +46,8 @@ class Run:
         source = [(slot + 4 * index) % 64 for index in range(total)]
         starts = [sum(sizes[:index]) for index in range(len(sizes))]
         # Destinations: runs of three, backwards, so that some join and some do not.
-        target = [(slot * 16 + 15 - index - (index // 3)) % 64 for index in range(total - prefix)]
+        held = -(-(total - prefix) // self.dcp_size)
+        target = [(slot * 16 + 15 - index - (index // 3)) % 64 for index in range(held)]
         rows = (tuple(source[prefix:]), tuple(target)) if self.state else None
         return Room(
             number=number,
@@ -132,13 +134,48 @@ def abort_by_prefill(run: Run) -> int:
     return _one_more(run)
 
 
+def decode_killed(run: Run) -> int:
+    """The decode process is killed midway: prefill's room fails; a new decode is served."""
+    handover, room = run.handover, run.room(3, 3)
+    (decode,) = handover.decodes[0]
+    handover.open(room, hold=1)
+    handover.until(room, handover.prefill[0], ("WaitingForInput", "Transferring"))
+    handover.kill(decode)
+    handover.release(room)
+    return _after_death(run, room, handover.prefill[0], decode)
+
+
+def prefill_killed(run: Run) -> int:
+    """The prefill process is killed midway: decode's room fails; a new prefill serves it."""
+    handover, room = run.handover, run.room(3, 3)
+    (prefill,) = handover.prefill
+    handover.open(room, hold=1)
+    handover.until(room, prefill, ("WaitingForInput", "Transferring"))
+    handover.kill(prefill)
+    return _after_death(run, room, handover.decodes[0][0], prefill)
+
+
+def _after_death(run: Run, room: Room, survivor: Side, victim: Side) -> int:
+    handover = run.handover
+    _, reason = handover.until(room, survivor, ("Failed",), deadline_s=60)
+    expect(bool(reason), f"{survivor.name} has no reason")
+    survivor.ask("clear", room=room.number)
+    handover.restart(victim)
+    handover.fill(next(run.seeds))
+    return _one_more(run)
+
+
 CASES: Mapping[str, Case] = {
     "rooms": rooms_at_once,
     "again": again,
     "prefix": prefix,
     "abort by decode": abort_by_decode,
     "abort by prefill": abort_by_prefill,
+    "decode killed": decode_killed,
+    "prefill killed": prefill_killed,
 }
+QUICK = tuple(name for name in CASES if not name.endswith(" killed"))
+"""The cases that are run when none is named: those that take no heartbeat to be over."""
 
 
 def arrived(run: Run, *rooms: Room) -> int:

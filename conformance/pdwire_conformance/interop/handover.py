@@ -28,6 +28,10 @@ SETTLE_S = 30.0
 """Seconds for a room to become final on every rank."""
 
 
+Digests = dict[str, dict[str, Any]]
+"""``kv``, ``aux``, ``state`` -> name -> digests."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """One request. Pages are indices into each side's pools."""
@@ -103,6 +107,19 @@ class Handover:
         for group in self.decodes:
             yield from group
 
+    def kill(self, side: Side) -> None:
+        """End a side's process as the kernel would; it tells nobody."""
+        side.close()
+
+    def restart(self, side: Side) -> None:
+        """Start a killed side anew: other ports, other session, empty memory."""
+        fresh = Side(side.options)
+        self._stack.enter_context(fresh)
+        for group in (self.prefill, *self.decodes):
+            if side in group:
+                group[group.index(side)] = fresh
+                fresh.start(None if fresh is group[0] else group[0])
+
     def fill(self, seed: int) -> None:
         """The prefill side gets the content of the seed, the decode sides none."""
         for side in self._sides():
@@ -162,10 +179,11 @@ class Handover:
     def until(
         self, room: Room, side: Side, statuses: Sequence[str], deadline_s: float = SETTLE_S
     ) -> tuple[str, str]:
-        """Poll the room everywhere until it is in one of the statuses on ``side``."""
+        """Poll the room on every side that lives until it is in one of the statuses on ``side``."""
         ends = time.monotonic() + deadline_s
         while True:
-            told = {each: each.poll(room.number)[room.number] for each in self.of(room)}
+            alive = [each for each in self.of(room) if each.alive]
+            told = {each: each.poll(room.number)[room.number] for each in alive}
             if told[side][0] in statuses:
                 return told[side]
             if time.monotonic() > ends:
@@ -193,18 +211,19 @@ class Handover:
 
     def differences(self, room: Room) -> list[str]:
         """What a decode rank holds and no prefill rank sent; empty when all bytes are equal."""
-        sources = [self._digest(side, room.sent, room.source_row, room, 0) for side in self.prefill]
         found: list[str] = []
+        sources: list[Digests] = []
         for side in self.decodes[room.fleet]:
-            held = self._digest(side, room.pages, room.row, room, 1)
+            if not sources or side.options.dcp_size > 1:  # else the same for every decode rank
+                wanted = _sent(room, side.options)
+                sources = [self._digest(each, wanted, room, 0) for each in self.prefill]
+            held = self._digest(side, _held(room, side.options), room, 1)
             found += [f"{side.name} {text}" for text in _different(held, sources)]
         return found
 
     @staticmethod
-    def _digest(
-        side: Side, pages: Sequence[int], row: int, room: Room, end: int
-    ) -> dict[str, dict[str, Any]]:
-        request: dict[str, Any] = {"pages": list(pages), "aux": row}
+    def _digest(side: Side, wanted: dict[str, Any], room: Room, end: int) -> Digests:
+        request: dict[str, Any] = {**wanted, "aux": (room.source_row, room.row)[end]}
         if room.state is not None:
             request["state"] = room.state[end]
         told = side.ask("digest", **request)
@@ -212,12 +231,30 @@ class Handover:
 
     def moved(self, room: Room) -> int:
         """KV bytes of the room that arrived, all decode ranks together."""
-        return sum(side.options.page_bytes for side in self.decodes[room.fleet]) * len(room.sent)
+        sides = self.decodes[room.fleet]
+        pages = sum(side.options.page_bytes // side.options.dcp_size for side in sides)
+        return pages * len(room.sent)
 
 
-def _different(
-    held: dict[str, dict[str, Any]], sources: Sequence[dict[str, dict[str, Any]]]
-) -> Iterator[str]:
+def _sent(room: Room, decode: Options) -> dict[str, Any]:
+    """What a decode rank is to be sent: pages, or with DCP the tokens of its residue."""
+    if decode.dcp_size == 1:
+        return {"pages": room.sent}
+    size = decode.page_size
+    tokens = range(decode.dcp_rank, len(room.sent) * size, decode.dcp_size)
+    return {"tokens": [(room.sent[token // size], token % size) for token in tokens]}
+
+
+def _held(room: Room, decode: Options) -> dict[str, Any]:
+    """Where a decode rank holds that: pages, or with DCP its own tokens, packed densely."""
+    if decode.dcp_size == 1:
+        return {"pages": room.pages}
+    size = decode.page_size
+    count = len(room.sent) * size // decode.dcp_size
+    return {"tokens": [(room.pages[token // size], token % size) for token in range(count)]}
+
+
+def _different(held: Digests, sources: Sequence[Digests]) -> Iterator[str]:
     for part, entries in held.items():
         for key, digests in entries.items():
             sent = [source[part][key] for source in sources if key in source[part]]

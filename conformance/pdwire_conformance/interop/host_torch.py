@@ -12,6 +12,7 @@ Rules:
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -38,6 +39,29 @@ class Instant:
     def query(self) -> bool:
         """It has happened."""
         return True
+
+
+def rows_into_pack(
+    addresses: Sequence[int],
+    rows: Any,
+    pack: Any,
+    widths: Sequence[int],
+    strides: Sequence[int] | None = None,
+) -> None:
+    """Copy rows of each region, one region after the other, into a flat buffer.
+
+    What a kernel does on a GPU for DCP relayout. ``rows`` and ``pack`` are tensors, widths
+    and strides bytes per row of each region.
+    """
+    import numpy as np
+
+    wanted, flat, offset = rows.numpy(), pack.numpy(), 0
+    for address, width, stride in zip(addresses, widths, strides or widths, strict=True):
+        length = (int(wanted.max()) + 1) * stride
+        held = np.ctypeslib.as_array((ctypes.c_uint8 * length).from_address(address))
+        chosen = held.reshape(-1, stride)[wanted, :width]
+        flat[offset : offset + chosen.size] = chosen.reshape(-1)
+        offset += chosen.size
 
 
 def install() -> None:

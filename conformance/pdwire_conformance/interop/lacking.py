@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pdwire.wire import layout
 from pdwire.wire.table import ORDER
 
-from .topologies import BY_NAME, Topology
+from .topologies import BY_NAME, EQUAL, Topology
 
 _SLICED = ("tp2-tp1", "tp2-tp1-staged")
 _STAGED = ("tp2-tp1-staged", "tp1-tp2-staged")
@@ -47,6 +47,18 @@ LACKS = (
         last="0.5.9",
         topologies=_STAGED,
         why="the release has no staging",
+    ),
+    Lack(
+        backend="mooncake",
+        last="0.5.16",
+        topologies=("mla-tp1-dcp2",),
+        why="the release has no decode context parallelism",
+    ),
+    Lack(
+        backend="nixl",
+        last="0.5.17",
+        topologies=("mla-tp1-dcp2",),
+        why="the release has no decode context parallelism over NIXL",
     ),
     Lack(
         backend="mooncake",
@@ -95,8 +107,21 @@ LACKS = (
     Lack(
         backend="nixl",
         last="0.5.9",
+        cases=("abort by decode",),
+        why="the release's NIXL receiver cannot abort",
+    ),
+    Lack(
+        backend="nixl",
+        last="0.5.11",
+        cases=("abort by prefill",),
+        why="the release's NIXL sender cannot abort, or does not look at its own abort",
+    ),
+    Lack(
+        backend="nixl",
+        first="0.5.13",
+        last="0.5.15.post1",
         cases=("abort by decode", "abort by prefill"),
-        why="the release's NIXL sender and receiver cannot abort",
+        why="an ABORT, which decode sides send, ends the control thread of the prefill side",
     ),
     Lack(
         backend="mooncake",
@@ -130,6 +155,8 @@ def lacks_topology(release: str, backend: str, topology: Topology) -> str:
 
 def lacks_case(release: str, backend: str, topology: Topology, case: str) -> str:
     """Why the release cannot do the case; empty when it can."""
+    if case.endswith(" killed") and topology is not EQUAL:
+        return "killed with one rank each only"
     known = layout(backend, "TransferInfo", release=release).fields
     if case == "prefix" and "decode_prefix_len" not in known:
         return "the release's metadata has no decode prefix length"

@@ -115,6 +115,13 @@ class Memory:
                 ]
         return told
 
+    def token_digests(self, places: Sequence[tuple[int, int]]) -> dict[str, list[str]]:
+        """Layer -> one digest per token (MLA); a place is a page and an offset in it."""
+        return {
+            str(layer): [_digest([region.array[page, offset]]) for page, offset in places]
+            for layer, region in zip(self.layer_ids, self.kv, strict=True)
+        }
+
     def aux_digests(self, row: int) -> list[str]:
         """One digest per aux buffer of one row."""
         return [_digest([region.array[row]]) for region in self.aux]

@@ -125,6 +125,10 @@ class Operations(ABC):
         """The chunks as this side's scheduler may send them."""
         return chunks
 
+    def push(self, end: Any, pages: Any, state: Any) -> None:
+        """Send one chunk; ``pages`` is an int32 array."""
+        end.send(pages, state)
+
     def status(self, number: int, end: Any) -> int:
         """KVPoll of a room."""
         return int(end.poll())
@@ -151,6 +155,8 @@ class Operations(ABC):
         told: Answer = {}
         if "pages" in request:
             told["kv"] = self.memory.page_digests(request["pages"])
+        if "tokens" in request:
+            told["kv"] = self.memory.token_digests([tuple(place) for place in request["tokens"]])
         if "aux" in request:
             told["aux"] = self.memory.aux_digests(int(request["aux"]))
         if "state" in request:
@@ -209,7 +215,7 @@ class Operations(ABC):
         while len(chunks) > room.held and self.ready(number):
             chunk = chunks.pop(0)
             state = None if chunks else self.state_indices(room.state)
-            room.end.send(np.array(chunk, np.int32), state)
+            self.push(room.end, np.array(chunk, np.int32), state)
 
     def _abort(self, request: Request) -> Answer:
         number = int(request["room"])

@@ -34,6 +34,8 @@ class Options:
     pp_size: int = 1
     pp_rank: int = 0
     mla: bool = False
+    dcp_size: int = 1
+    """Decode context parallelism of the decode side (MLA): its ranks share out the tokens."""
     memory: str = "DRAM"
     """What NIXL is told that KV memory is; ``VRAM`` takes a release's path for GPU memory."""
     layer_ids: bool = False
@@ -81,6 +83,16 @@ class Options:
     def local_heads(self) -> int:
         """KV heads of this rank; with fewer heads than ranks, ranks share them."""
         return 1 if self.mla else max(1, self.heads // self.tp_size)
+
+    @property
+    def dcp_rank(self) -> int:
+        """Which tokens of a request this decode rank holds: those at this residue."""
+        return 0 if self.is_prefill else self.tp_rank % self.dcp_size
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether a release needs a device for what it does: staging, DCP relayout."""
+        return self.staging > 0 or self.dcp_size > 1
 
     @property
     def is_prefill(self) -> bool:

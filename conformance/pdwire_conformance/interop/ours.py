@@ -189,6 +189,8 @@ def _config(options: Options, bootstrap_port: int) -> ManagerConfig:
             attn_tp_rank=options.tp_rank,
             pp_size=options.pp_size,
             pp_rank=options.pp_rank,
+            dcp_size=1 if options.is_prefill else options.dcp_size,
+            dcp_rank=options.dcp_rank,
         ),
         limits=_LIMITS,
         aux_over_tcp=options.aux_messages,

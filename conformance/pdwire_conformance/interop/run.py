@@ -17,7 +17,7 @@ from typing import Any
 from pdwire.wire.table import ORDER
 from pdwire_conformance.peers.errors import PeerError, PeerUnavailable, RunnerError
 
-from .cases import CASES, CaseError, Run
+from .cases import QUICK, CaseError, Run
 from .handover import Handover
 from .lacking import lacks_case, lacks_topology
 from .options import OURS, Options
@@ -44,7 +44,11 @@ class Pair:
 
     def sides(self) -> tuple[list[Options], list[list[Options]]]:
         """One options per rank, of the prefill side and of each decode side."""
-        more = {"layer_ids": self.topology.layer_ids and self.release in ORDER[LAYER_IDS:]}
+        more: dict[str, Any] = {
+            "layer_ids": self.topology.layer_ids and self.release in ORDER[LAYER_IDS:]
+        }
+        if self.release not in ORDER[MEMORY_KINDS:]:
+            more["memory"] = "VRAM"
         ours = more | ({"wire": self.release} if len(self.decodes) == 1 else {})
         prefill = self.topology.prefill(
             self.prefill, self.backend, **(ours if self.prefill == OURS else more)
@@ -56,11 +60,13 @@ class Pair:
         return prefill, decodes
 
 
+MEMORY_KINDS = ORDER.index("0.5.15")
+"""From this release on NIXL is told what KV memory is; before, it is a GPU's."""
 LAYER_IDS = ORDER.index("0.5.17")
 """From this release on a decode side can say which layer a KV region is."""
 
 
-def run_pair(pair: Pair, cases: Sequence[str] = tuple(CASES)) -> Iterator[Result]:
+def run_pair(pair: Pair, cases: Sequence[str] = QUICK) -> Iterator[Result]:
     """Every case of one pair, as it ends."""
     if lack := lacks_topology(pair.release, pair.backend, pair.topology):
         yield told(pair, "all", "not run", reason=lack)
@@ -73,7 +79,12 @@ def run_pair(pair: Pair, cases: Sequence[str] = tuple(CASES)) -> Iterator[Result
 
 
 def _cases(pair: Pair, handover: Handover, cases: Sequence[str]) -> Iterator[Result]:
-    run = Run(handover=handover, state=bool(pair.topology.common.get("state")))
+    common = pair.topology.common
+    run = Run(
+        handover=handover,
+        state=bool(common.get("state")),
+        dcp_size=int(common.get("dcp_size", 1)),
+    )
     for name in cases:
         if lack := lacks_case(pair.release, pair.backend, pair.topology, name):
             yield told(pair, name, "not run", reason=lack)

@@ -60,7 +60,7 @@ def _operations(options: Options) -> dict[str, Callable[[Request], Answer]]:
     {"mooncake": without_rdma, "nixl": without_gpu}[options.backend]()
     wheel = fetch(options.release)
     real = [options.backend]
-    if options.staging:
+    if options.on_gpu:
         host_torch.install()
         real.append("torch")
     peer = load(options.release, wheel.root, real=real, answers=answers(options, context))

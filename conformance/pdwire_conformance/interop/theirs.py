@@ -124,6 +124,12 @@ class Theirs(Operations):
         if self._staging is not None:
             self._staging.ask_ahead(number)
 
+    def push(self, end: Any, pages: Any, state: Any) -> None:
+        """From 0.5.17 on with the number of tokens, which DCP relayout asks for."""
+        tokens = len(pages) * self.options.page_size
+        given = {"kv_indices": pages, "state_indices": state, "num_kv_tokens": tokens}
+        _called(end.send, given)
+
     def ready(self, number: int) -> bool:
         """Staging places are known before the first chunk."""
         return self._staging is None or self._staging.ready(number)

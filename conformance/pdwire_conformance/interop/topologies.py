@@ -100,6 +100,12 @@ TOPOLOGIES = (
         common={"mla": True, "memory": "VRAM"},
     ),
     Topology(
+        name="mla-tp1-dcp2",
+        doc="MLA: two decode ranks share out a request's tokens (DCP)",
+        decode_tp=2,
+        common={"mla": True, "dcp_size": 2, "memory": "VRAM"},
+    ),
+    Topology(
         name="pp2-tp1",
         doc="two pipeline stages, each its layers",
         prefill_pp=2,

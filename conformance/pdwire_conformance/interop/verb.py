@@ -16,7 +16,7 @@ from rich.console import Console
 from pdwire.cli.console import FOUND, Format, Formatted, choose, console, fail, print_json
 from pdwire.wire.table import ORDER
 
-from .cases import CASES
+from .cases import CASES, QUICK
 from .fleet import run_fleet
 from .options import BACKENDS, OURS
 from .page import keep
@@ -42,7 +42,9 @@ def command(
     topology: Annotated[
         list[str] | None, typer.Option(help=f"Layouts of ranks, or 'all'; default: {EQUAL.name}.")
     ] = None,
-    case: Annotated[list[str] | None, typer.Option(help="Only these cases.")] = None,
+    case: Annotated[
+        list[str] | None, typer.Option(help="Only these cases, or 'all', kills too.")
+    ] = None,
     all_releases: Annotated[bool, typer.Option("--all", help="Every release.")] = False,
     fleet: Annotated[
         bool, typer.Option("--fleet", help="One prefill of ours serves all targets at once.")
@@ -60,7 +62,7 @@ def command(
     releases = list(ORDER) if all_releases else [_release(each) for each in targets or [ORDER[-1]]]
     backends = _chosen("backend", backend, BACKENDS, BACKENDS)
     topologies = _chosen("topology", topology, tuple(BY_NAME), (EQUAL.name,))
-    cases = _chosen("case", case, tuple(CASES), tuple(CASES))
+    cases = _chosen("case", case, tuple(CASES), QUICK)
     if fleet and theirs:
         fail("--fleet has a prefill of ours, --theirs has none")
     pairs = [

@@ -74,13 +74,30 @@ def test_one_prefill_of_ours_serves_three_releases_at_once() -> None:
 
 
 @pytest.mark.parametrize("topology", ["tp2-tp1-staged", "tp1-tp2-staged"])
-def test_real_staging_runs_here(topology: str) -> None:
+@pytest.mark.parametrize(("prefill", "decode"), [("0.5.23", OURS), (OURS, "0.5.23")])
+def test_staging_with_the_real_thing(prefill: str, decode: str, topology: str) -> None:
+    needs("mooncake", "0.5.23")
+    needs("torch")
+    pair = Pair(backend="mooncake", prefill=prefill, decodes=(decode,), topology=BY_NAME[topology])
+    assert verdicts(run_pair(pair, ["rooms", "again"])) == {"rooms": "passed", "again": "passed"}
+
+
+@pytest.mark.parametrize(("prefill", "decode"), [("0.5.23", OURS), (OURS, "0.5.23")])
+def test_a_killed_side_fails_its_rooms_and_a_new_one_is_served(prefill: str, decode: str) -> None:
+    needs("mooncake", "0.5.23")
+    pair = Pair(backend="mooncake", prefill=prefill, decodes=(decode,))
+    told = verdicts(run_pair(pair, ["decode killed", "prefill killed"]))
+    assert told == {"decode killed": "passed", "prefill killed": "passed"}
+
+
+@pytest.mark.parametrize(("prefill", "decode"), [("0.5.23", OURS), (OURS, "0.5.23")])
+def test_decode_ranks_share_out_the_tokens(prefill: str, decode: str) -> None:
     needs("mooncake", "0.5.23")
     needs("torch")
     pair = Pair(
-        backend="mooncake", prefill="0.5.23", decodes=("0.5.23",), topology=BY_NAME[topology]
+        backend="mooncake", prefill=prefill, decodes=(decode,), topology=BY_NAME["mla-tp1-dcp2"]
     )
-    assert verdicts(run_pair(pair, ["rooms", "again"])) == {"rooms": "passed", "again": "passed"}
+    assert verdicts(run_pair(pair)) == PASSED
 
 
 def test_a_wrong_byte_anywhere_is_seen() -> None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from pdwire_conformance.interop.host_torch import rows_into_pack
 from pdwire_conformance.interop.memory import Memory
 from pdwire_conformance.interop.options import Options
 from pdwire_conformance.interop.staging import Staging
@@ -134,6 +135,17 @@ def test_nothing_is_sent_before_every_place_is_told() -> None:
     assert not staging.ready(7)
     info.staging.offsets = [0, -2]
     assert staging.ready(7)
+
+
+def test_rows_of_each_region_go_behind_one_another() -> None:
+    import torch
+
+    regions = [np.arange(12, dtype=np.uint8).reshape(6, 2), np.arange(100, 112, dtype=np.uint8)]
+    pack = torch.zeros(8, dtype=torch.uint8)
+    rows_into_pack(
+        [int(each.ctypes.data) for each in regions], torch.tensor([4, 1]), pack, [2, 1], [2, 2]
+    )
+    assert pack.tolist() == [8, 9, 2, 3, 108, 102, 0, 0]
 
 
 _HOST = """

@@ -6,7 +6,7 @@ import pytest
 
 from pdwire.wire.table import ORDER
 from pdwire_conformance.interop.cases import CASES, Run
-from pdwire_conformance.interop.handover import Handover
+from pdwire_conformance.interop.handover import Handover, _held, _sent
 from pdwire_conformance.interop.lacking import LACKS, lacks_case, lacks_topology
 from pdwire_conformance.interop.options import BACKENDS
 from pdwire_conformance.interop.run import Pair
@@ -33,6 +33,14 @@ def test_a_prefill_of_a_mixed_fleet_is_told_no_release() -> None:
     prefill, decodes = pair.sides()
     assert prefill[0].wire == ""
     assert [each[0].release for each in decodes] == ["0.5.16", "0.5.23"]
+
+
+@pytest.mark.parametrize(("release", "kind"), [("0.5.14", "VRAM"), ("0.5.15", "DRAM")])
+def test_a_release_that_takes_gpu_memory_for_granted_is_not_contradicted(
+    release: str, kind: str
+) -> None:
+    prefill, (decode,) = Pair(backend="nixl", prefill="ours", decodes=(release,)).sides()
+    assert {each.memory for each in (*prefill, *decode)} == {kind}
 
 
 @pytest.mark.parametrize(("release", "said"), [("0.5.16", False), ("0.5.17", True)])
@@ -94,6 +102,18 @@ def test_rooms_of_one_case_share_no_page_and_no_row() -> None:
     assert len(set(sent)) == len(set(asked)) == 44
     assert max(sent + asked) < 64
     assert len({room.row for room in rooms}) == len({room.source_row for room in rooms}) == 4
+
+
+def test_with_dcp_a_rank_s_pages_hold_its_own_tokens_only() -> None:
+    room = Run(handover=Handover([], []), dcp_size=2).room(6, 3, prefix=4)
+    assert (len(room.sent), len(room.pages)) == (5, 3)
+    (first, second) = BY_NAME["mla-tp1-dcp2"].decode("ours", "mooncake")
+    sent, held = _sent(room, second)["tokens"], _held(room, second)["tokens"]
+    assert (first.dcp_rank, second.dcp_rank) == (0, 1)
+    assert sent[:2] == [(room.sent[0], 1), (room.sent[0], 3)]
+    assert held[:2] == [(room.pages[0], 0), (room.pages[0], 1)]
+    assert len(sent) == len(held) == 5 * 16 // 2
+    assert sent[-1] == (room.sent[-1], 15)
 
 
 def test_destinations_are_partly_contiguous() -> None:
