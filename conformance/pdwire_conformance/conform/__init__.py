@@ -1,0 +1,1 @@
+"""Running the suite against a testee: choose, ask, judge, tell."""

@@ -1,0 +1,1 @@
+"""Hypothesis against a testee: properties, findings, replay."""
