@@ -1,0 +1,1 @@
+"""The suite as pytest items: ``pytest --pdwire-target=python:my.backend:make``."""
