@@ -124,7 +124,8 @@ def _print(faults: tuple[Fault, ...], found: list[Difference], format_: Format) 
         count = len(faults)
         typer.echo(f"{count} fault{'s' * (count != 1)} in the spec", err=True)
     if found:
-        typer.echo(f"{len(found)} files differ; run: pdwire generate", err=True)
+        first = "mend the spec first, then " if faults else ""
+        typer.echo(f"{len(found)} files differ; {first}run: pdwire generate", err=True)
 
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)

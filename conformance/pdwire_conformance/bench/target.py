@@ -20,7 +20,7 @@ __all__ = ["engine_of", "main"]
 def engine_of(backend: str) -> Engine:
     """A new engine of a backend."""
     if backend == "mooncake":
-        os.environ.setdefault("GLOG_minloglevel", "3")  # its log would bury the results
+        os.environ.setdefault("MC_LOG_LEVEL", "ERROR")  # its log would bury the results
         from pdwire.engines.mooncake import MooncakeEngine  # noqa: PLC0415  # an extra
 
         return MooncakeEngine("127.0.0.1")
