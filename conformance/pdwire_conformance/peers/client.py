@@ -121,8 +121,17 @@ class Peer:
         it has no way to send an :class:`InexpressibleError`; a fault of ours raises
         :class:`RunnerError`. Frames in a request may be bytes.
         """
+        return [_item(reply) for reply in self.raw(items)]
+
+    def raw(self, items: Sequence[Request]) -> list[dict[str, Any]]:
+        """Answers as they came, with ``values``, ``frames`` or ``error``.
+
+        ``error`` says ``where`` it was raised: ``peer``, or ``runner`` for all that is not
+        the release's own.
+        """
         answer = self._ask({"op": "batch", "items": [_json_ready(item) for item in items]})
-        return [_item(reply) for reply in answer["items"]]
+        answers: list[dict[str, Any]] = answer["items"]
+        return answers
 
     def bench(
         self,

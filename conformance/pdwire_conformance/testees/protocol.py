@@ -79,13 +79,17 @@ class TesteeError(Exception):
     """The testee cannot be started, has ended, or has broken the protocol.
 
     ``text`` says where, what was expected, what came; ``said`` is the end of what the
-    testee printed on standard error.
+    testee printed on standard error; ``answers`` are those that came before, in order, so
+    that only the request behind them is to blame.
     """
 
-    def __init__(self, text: str, said: str = "") -> None:
+    __test__: ClassVar[bool] = False  # pytest would take the name for a test class
+
+    def __init__(self, text: str, said: str = "", answers: Sequence[Answer] = ()) -> None:
         super().__init__(text + (f" (it said: {said})" if said else ""))
         self.text = text
         self.said = said
+        self.answers = tuple(answers)
 
 
 class Refused(Exception):
