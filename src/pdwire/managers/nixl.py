@@ -34,6 +34,15 @@ class NixlKVManager(StagingManagerMixin, CommonKVManager):
     # Where a release does not carry them, all pages have one length and lie in VRAM: what is
     # otherwise must be refused, not left out.
     always_said: ClassVar[tuple[str, ...]] = ("dst_kv_item_lens", "dst_kv_mem_kinds")
+    # The message has no guard, and the prefill loop of these releases ends on a message without
+    # one: the room's pages come back after the long timeout, the prefill rank stays.
+    ended_by_abort: ClassVar[tuple[str, ...]] = (
+        "0.5.13",
+        "0.5.13.post1",
+        "0.5.14",
+        "0.5.15",
+        "0.5.15.post1",
+    )
 
     def make_engine(self) -> Engine:
         """A NIXL agent over UCX."""
@@ -160,9 +169,13 @@ class NixlKVManager(StagingManagerMixin, CommonKVManager):
     def on_metadata(
         self, room: int, kv_indices: I32Array, state_indices: Sequence[I32Array]
     ) -> None:
-        """State is expected where the room has destinations for it."""
+        """State is expected where the room has destinations for it.
+
+        A component without rows has none: a prefill rank of 0.5.12 to 0.5.22 writes nothing
+        for it, and says nothing.
+        """
         super().on_metadata(room, kv_indices, state_indices)
-        if state_indices:
+        if any(map(len, state_indices)):
             with self._arrivals_lock:
                 self._arrivals.want_state(room)
 
