@@ -39,6 +39,7 @@ from pdwire.rooms import (
 from pdwire.wire import layout, layouts
 from pdwire.wire.bootstrap import RoutePut
 from pdwire.wire.common import AuxData
+from pdwire.wire.table import ORDER
 
 __all__ = ["CommonKVManager", "Notifications"]
 
@@ -90,6 +91,8 @@ class CommonKVManager(BaseKVManager):
     status_class: ClassVar[type[Message]]
     always_said: ClassVar[tuple[str, ...]] = ()
     """Facts that are given to every layout, because their absence means something."""
+    ended_by_abort: ClassVar[tuple[str, ...]] = ()
+    """Releases whose prefill loop ends on an ABORT; a decode rank of ours does not send it one."""
 
     def __init__(
         self,
@@ -106,7 +109,10 @@ class CommonKVManager(BaseKVManager):
             raise ValueError(f"{self.backend} has no message that carries auxiliary rows")
         self.counters = Counters()
         self.aux_memory = AuxMemory(args)
-        self.client = BootstrapClient(timeout_s=self.config.http_timeout_s)
+        # A decode rank asks a server of its peer's release, in that release's query keys; a
+        # prefill rank registers with a server of ours.
+        asked = self.config.release if mode is DisaggregationMode.DECODE else ORDER[-1]
+        self.client = BootstrapClient(release=asked, timeout_s=self.config.http_timeout_s)
         self.bootstrap = bootstrap
         self._steps = ExitStack()
         """What closing does, last first, and each step whatever another does."""
@@ -357,6 +363,9 @@ class CommonKVManager(BaseKVManager):
     def _send_abort(self, effect: SendAbort) -> None:
         host, port = self.endpoint
         release = self.config.release
+        if release in self.ended_by_abort:
+            self.counters.add("unsaid", "ABORT")
+            return
         facts: dict[str, object] = {"room": effect.room, "decode_ip": host, "decode_port": port}
         facts["generation"] = effect.generation
         try:

@@ -327,6 +327,9 @@ class PrefillSide:
             self._put(peer, state, notify.state)
         if aux is not None:
             self.core.send_aux(peer, chunk, info, notify.aux)
+        elif chunk.is_last and not len(chunk.pages) and not self.core.sends_aux:
+            # Where decode counts notifications, a stage without pages says at least that.
+            self._put(peer, Blocks.none(), notify.aux)
 
     def _aux_row(self, chunk: Chunk, info: Any) -> int | None:  # noqa: ANN401  # any backend's metadata
         """Decode's auxiliary row, where this chunk takes it along; Mori spells none as -1."""

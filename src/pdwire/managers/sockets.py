@@ -62,6 +62,8 @@ class Loop:
         on_dead: called with the reason, on the loop's thread, when the loop ends by itself.
         counters: gets ``loop_errors`` by kind.
         poll_s: seconds between ticks when nothing comes.
+
+    ``watch``, where it is set, sees the frames of each message before the handler does.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Loop:
     ) -> None:
         self.name = name
         self.dead: str | None = None
+        self.watch: Handler | None = None
         self._host = host
         self._handler = handler
         self._tick = tick
@@ -166,6 +169,8 @@ class Loop:
                     frames = self._socket.recv_multipart(zmq.NOBLOCK)
                 except zmq.Again:
                     break
+                if self.watch is not None:
+                    self._guarded(self.watch, frames)
                 self._guarded(self._handler, frames)
                 if self._stop.is_set():
                     return
@@ -252,6 +257,8 @@ class Outbox:
             queued: last words, also to peers that do not listen.
         most: sockets kept for peers; fewer where the process may not have so many files.
         strangers: sockets kept for courtesies.
+
+    ``watch``, where it is set, is told of each message that was queued: endpoint and frames.
     """
 
     def __init__(
@@ -262,6 +269,7 @@ class Outbox:
         most: int = 4096,
         strangers: int = 64,
     ) -> None:
+        self.watch: Callable[[Endpoint, Sequence[bytes]], None] | None = None
         self._counters = counters
         self._deadline_s = deadline_s
         self._lock = threading.Lock()
@@ -288,6 +296,8 @@ class Outbox:
                 wait_ms = 0 if line.full or courtesy else int(self._deadline_s * 1000)
                 self._push(line, endpoint, frames, kind, wait_ms)
             self._counters.add("sent", kind)
+            if self.watch is not None:
+                self.watch(endpoint, frames)
             return
 
     def _push(

@@ -53,6 +53,14 @@ def test_mooncake_ours_to_theirs(release: str) -> None:
     assert verdicts(run_pair(pair)) == PASSED
 
 
+def test_a_server_of_before_0_5_10_is_asked_in_its_own_query_keys() -> None:
+    needs("mooncake", "0.5.9")
+    pair = Pair(backend="mooncake", prefill="0.5.9", decodes=(OURS,))
+    told = verdicts(run_pair(pair))
+    assert told.pop("prefix") == "not run the release's metadata has no decode prefix length"
+    assert told == {name: "passed" for name in PASSED if name != "prefix"}
+
+
 @pytest.mark.parametrize("release", ["0.5.19", "0.5.23"])
 def test_nixl_theirs_to_ours(release: str) -> None:
     needs("nixl", release)

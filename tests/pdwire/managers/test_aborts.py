@@ -280,3 +280,23 @@ def test_a_late_abort_of_a_finished_room_is_acknowledged_and_costs_one_refusal_a
     sender.clear()
     receiver.clear()
     hand_over(pair.prefill, pair.decode, 7, pages(1, 2), pages(4, 5))
+
+
+@pytest.mark.parametrize(("release", "said"), [("0.5.15.post1", 0), ("0.5.16", 1)])
+def test_no_abort_is_sent_to_a_release_whose_loop_ends_on_it(
+    fleet: Fleet, release: str, said: int
+) -> None:
+    decode = fleet.decode("nixl", memory(2), release=release)
+    (prefill,) = fleet.played_prefill(decode)
+    receiver = decode.receiver(prefill.address, 7)
+    receiver.init()
+    receiver.send_metadata(pages(4, 5), aux_index=3)
+    receiver.abort("the client went away")
+    assert counter(decode, "unsaid", "ABORT") == 1 - said
+    # Sockets keep their order: an abort would have come before what is sent now.
+    other = decode.receiver(prefill.address, 8)
+    other.init()
+    other.send_metadata(pages(6), aux_index=4)
+    heard = [type(prefill.hear()).__name__ for _ in range(3 + said)]
+    assert heard.count("AbortNotification") == said
+    assert heard[-1] == "TransferInfo"
