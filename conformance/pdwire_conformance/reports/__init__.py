@@ -10,11 +10,15 @@ from typing import Final
 
 from pdwire_conformance.conform.events import Event
 
-from . import terminal
+from . import badge, json, junit, markdown, terminal
 
 __all__ = ["RENDERERS"]
 
 RENDERERS: Final[Mapping[str, Callable[[Sequence[Event]], str]]] = {
     "terminal": terminal.render,
+    "json": json.render,
+    "junit": junit.render,
+    "markdown": markdown.render,
+    "badge": badge.render,
 }
 """Form -> the whole report as text; bytes are that text in UTF-8."""

@@ -42,7 +42,7 @@ LIKE: Final = 5
 """Slugs listed beside the one told in full, per kind."""
 FRAMES: Final = 24
 """Frames shown, per trace line."""
-_Counted = Mapping[str, Mapping[str, int]]
+_Counted = Mapping[str, dict[str, int]]
 
 
 def render(events: Sequence[Event], *, width: int = 100) -> str:
@@ -87,8 +87,10 @@ def _table(what: str, rows: _Counted, *, total: str) -> Table:
     table = Table(what)
     for each in ("all", *found):
         table.add_column(each, style=STYLES.get(each, ""), justify="right")
-    whole = {each: sum(row.get(each, 0) for row in rows.values()) for each in found}
-    shown = [*rows.items(), *([(total, whole)] if total and len(rows) > 1 else [])]
+    shown = list(rows.items())
+    if total and len(rows) > 1:
+        whole = {str(each): sum(row.get(each, 0) for row in rows.values()) for each in found}
+        shown.append((total, whole))
     for name, row in shown:
         numbers = (_number(row.get(each, 0)) for each in found)
         table.add_row(printable(name), _number(sum(row.values())), *numbers)
