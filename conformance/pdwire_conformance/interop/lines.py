@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
+
+from pdwire_conformance.linewise import protocol_output
+
+__all__ = ["TRACE", "Answer", "Operation", "Request", "protocol_output", "refuse", "serve"]
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
@@ -25,15 +28,6 @@ Operation = Callable[[Request], Answer]
 
 TRACE = "PDWIRE_PEER_TRACE"
 """Environment variable: set, every traceback goes to standard error."""
-
-
-def protocol_output() -> TextIO:
-    """Take standard output for the protocol; descriptor 1 is standard error from now on."""
-    sys.stdout.flush()
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    return answers
 
 
 def serve(operations: Mapping[str, Operation], requests: TextIO, answers: TextIO) -> None:

@@ -41,11 +41,6 @@ class Side(Peer):
         self.shared: Any = None
 
     @property
-    def alive(self) -> bool:
-        """Whether the process has not been ended."""
-        return self._process is not None
-
-    @property
     def name(self) -> str:
         """Release, role and rank, for people."""
         options = self.options

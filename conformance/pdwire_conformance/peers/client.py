@@ -21,15 +21,13 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import selectors
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
+
+from pdwire_conformance.linewise import LineProcess, LostError
 
 from .errors import InexpressibleError, PeerError, PeerUnavailable, RunnerError
 from .wheels import fetch
@@ -38,7 +36,6 @@ Values = dict[str, Any]
 Request = Mapping[str, Any]
 Reply = list[bytes] | Values | PeerError | InexpressibleError
 
-_STEP_BYTES = 1 << 16
 _BY_NAME = {"PeerUnavailable": PeerUnavailable, "InexpressibleError": InexpressibleError}
 
 
@@ -61,30 +58,21 @@ class Peer:
         self.release = release
         self._deadline_s = request_deadline_s
         self._start_deadline_s = start_deadline_s
-        self._command = list(command) if command is not None else _runner_command(release)
         self._custom = command is not None
         self._ids = itertools.count(1)
-        self._buffer = bytearray()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._stderr: IO[bytes] | None = None
+        self._lines = LineProcess(
+            _runner_command(release) if command is None else command, environment=_environment()
+        )
         self._hello: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
         if not self._custom:
             fetch(self.release)
-        self._stderr = tempfile.TemporaryFile()
-        self._process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            env=_environment(),
-        )
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            os.set_blocking(pipe.fileno(), False)
         try:
+            self._lines.start()
             self._hello = self._ask({"op": "hello"}, self._start_deadline_s)
+        except LostError as error:
+            raise self._unavailable(error) from error
         except BaseException:
             self.close()
             raise
@@ -152,85 +140,32 @@ class Peer:
 
     def close(self) -> None:
         """End the runner, by its own process id, and wait for it."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    _close_quietly(pipe)
-        if self._stderr is not None:
-            self._stderr.close()
-            self._stderr = None
+        self._lines.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the runner has been started and not been ended."""
+        return self._lines.alive
 
     def _ask(self, request: Request, deadline_s: float | None = None) -> dict[str, Any]:
         number = next(self._ids)
         line = json.dumps({**request, "id": number}, separators=(",", ":")).encode() + b"\n"
         limit = self._deadline_s if deadline_s is None else deadline_s
         try:
-            answer = json.loads(self._exchange(line, limit))
+            answer = json.loads(self._lines.ask(line, limit))
+        except LostError as error:
+            raise self._unavailable(error) from error
         except ValueError as error:
             raise self._lost(f"said no JSON: {error}") from error
         if not isinstance(answer, dict) or answer.get("id") not in (number, None):
             raise self._lost(f"answered another request than {number}")
         return _checked(answer)
 
-    def _exchange(self, line: bytes, limit_s: float) -> bytes:
-        """Write one line and read one, both within the limit."""
-        process = self._process
-        if process is None:
-            raise PeerUnavailable(f"the peer {self.release} is not running")
-        assert process.stdin is not None
-        assert process.stdout is not None
-        ends = time.monotonic() + limit_s
-        rest = memoryview(line)
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            selector.register(process.stdin, selectors.EVENT_WRITE)
-            while (reply := self._line()) is None:
-                ready = selector.select(max(0.0, ends - time.monotonic()))
-                if not ready:
-                    raise self._lost(f"gave no answer within {limit_s:g} s")
-                for key, _ in ready:
-                    if key.fileobj is process.stdin:
-                        rest = rest[self._write(rest) :]
-                        if not rest:
-                            selector.unregister(process.stdin)
-                    else:
-                        self._read()
-        return reply
-
-    def _write(self, rest: memoryview) -> int:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        try:
-            return os.write(self._process.stdin.fileno(), rest[:_STEP_BYTES])
-        except BlockingIOError:
-            return 0
-        except BrokenPipeError:
-            # It may have said why on its output before it left: let the reader find out.
-            return len(rest)
-
-    def _read(self) -> None:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        chunk = os.read(self._process.stdout.fileno(), _STEP_BYTES)
-        if not chunk:
-            raise self._lost("ended")
-        self._buffer += chunk
-
-    def _line(self) -> bytes | None:
-        end = self._buffer.find(b"\n")
-        if end < 0:
-            return None
-        line = bytes(self._buffer[:end])
-        del self._buffer[: end + 1]
-        return line
-
     def _lost(self, what: str) -> PeerUnavailable:
-        said = _last_line(self._stderr)
-        self.close()
-        return PeerUnavailable(f"the peer {self.release} {what}" + (f" ({said})" if said else ""))
+        return self._unavailable(self._lines.lost(what))
+
+    def _unavailable(self, error: LostError) -> PeerUnavailable:
+        return PeerUnavailable(f"the peer {self.release} {error}")
 
 
 def _runner_command(release: str) -> list[str]:
@@ -277,19 +212,3 @@ def _item(answer: dict[str, Any]) -> Reply:
 
 def _frames(answer: Mapping[str, Any]) -> list[bytes]:
     return [bytes.fromhex(frame) for frame in answer["frames"]]
-
-
-def _last_line(stderr: IO[bytes] | None) -> str:
-    if stderr is None or stderr.closed:
-        return ""
-    size = stderr.seek(0, os.SEEK_END)
-    stderr.seek(max(0, size - 4096))
-    lines = stderr.read().decode("utf-8", "replace").strip().splitlines()
-    return lines[-1][:300] if lines else ""
-
-
-def _close_quietly(pipe: IO[bytes]) -> None:
-    try:
-        pipe.close()
-    except BrokenPipeError:
-        return

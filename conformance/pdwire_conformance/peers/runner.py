@@ -27,6 +27,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
+from pdwire_conformance.linewise import protocol_output
+
 from .errors import (
     DroppedError,
     InexpressibleError,
@@ -205,22 +207,13 @@ def _own_error(error: Exception) -> dict[str, str]:
     return {"type": type(error).__name__, "text": str(error), "where": "runner"}
 
 
-def _protocol_output() -> TextIO:
-    """Take standard output for the protocol and point descriptor 1 at stderr."""
-    sys.stdout.flush()
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    return answers
-
-
 def main(argv: list[str] | None = None) -> int:
     """Serve one release on standard input and output; 3 when it cannot be had."""
     parser = argparse.ArgumentParser(prog="pdwire_conformance.peers.runner")
     parser.add_argument("--release", required=True)
     parser.add_argument("--real", action="append", default=[], metavar="PACKAGE")
     options = parser.parse_args(argv)
-    answers = _protocol_output()
+    answers = protocol_output()
     try:
         wheel = fetch(options.release)
     except PeerUnavailable as error:

@@ -105,7 +105,7 @@ def test_half_an_answer_is_no_answer(start: Start) -> None:
 
 def test_a_runner_that_dies_is_reported_with_its_last_words(start: Start) -> None:
     peer = start("hello()\nnext(asked)\nraise SystemExit('out of tea')")
-    with pytest.raises(PeerUnavailable, match=r"ended \(out of tea\)"):
+    with pytest.raises(PeerUnavailable, match=r"ended with status 1 \(out of tea\)"):
         peer.encode("mooncake", "X", {})
 
 
