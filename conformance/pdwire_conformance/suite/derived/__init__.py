@@ -1,0 +1,1 @@
+"""Cases that follow from the spec itself, one module per kind of rule."""

@@ -1,0 +1,125 @@
+"""One layout with one fixed good message: what every derived case starts from.
+
+Rules:
+
+* The frames of good messages are made by one path, the interpreted reading of the spec
+  (:mod:`pdwire.reading`). The tests hold the generated codecs to the same bytes.
+* Positions are those of the spec: the guard is not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pdwire.reading import Reading, ReadingError, packaged_spec
+from pdwire_conformance.proof.spec import load_spec
+from pdwire_conformance.suite.case import Frames
+
+from .values import fitted, plain, slots_of
+
+__all__ = ["Bench", "bench", "native", "reading"]
+
+Json = dict[str, Any]
+Values = dict[str, Any]
+
+
+@cache
+def reading() -> Reading:
+    """The interpreted reading of the shipped spec."""
+    return Reading(packaged_spec())
+
+
+def native(value: Any) -> Any:  # noqa: ANN401 - any value of the export
+    """A value of the JSON export as Python has it."""
+    if isinstance(value, dict) and set(value) == {"hex"}:
+        return bytes.fromhex(value["hex"])
+    return [native(item) for item in value] if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """A layout, its fields as it carries them, and a good message.
+
+    ``slots`` are the facts of what the layout carries, keyed by field, with the field's
+    own words (``doc``, ``unit``) and, as ``value_type``, the type of its value.
+    """
+
+    message: Json
+    layout: Json
+    slots: Mapping[str, Json]
+    values: Values
+    frames: Frames
+
+    @property
+    def key(self) -> str:
+        """``group.name`` of the message."""
+        return f"{self.message['group']}.{self.message['name']}"
+
+    @property
+    def clause(self) -> str:
+        """The begin of the layout's clause ids."""
+        return f"{self.message['group']}/{self.message['name']}/{self.layout['id']}"
+
+    @property
+    def shift(self) -> int:
+        """How many frames stand before position 0."""
+        return 1 if self.message["guard"] else 0
+
+    @property
+    def body(self) -> Frames:
+        """The frames of the good message without the guard."""
+        return self.frames[self.shift :]
+
+    def put(self, position: int, raw: bytes) -> Frames:
+        """The good message with one frame replaced."""
+        at = position + self.shift
+        return (*self.frames[:at], raw, *self.frames[at + 1 :])
+
+    def given(self, **changes: object) -> tuple[Values, Frames] | None:
+        """The good message with some values changed, and those that go with them."""
+        values = fitted(self.message, self.layout, self.values | changes, changes)
+        return None if values is None else self.written(values)
+
+    def written(self, values: Values) -> tuple[Values, Frames] | None:
+        """Values and their frames; ``None`` where the layout cannot carry them."""
+        try:
+            return values, encoded(self, values)
+        except ReadingError:
+            return None
+
+    def read(self, frames: Frames) -> Values | None:
+        """What the layout reads, as Python has it; ``None`` where it refuses."""
+        note = reading().annotate(reading().message(self.key), self.layout["id"], frames)
+        return note.values if note.exact else None
+
+
+def encoded(at: Bench, values: Values) -> Frames:
+    """The canonical frames; raises :class:`~pdwire.reading.ReadingError`."""
+    told = {name: native(value) for name, value in values.items()}
+    return tuple(reading().encode(at.key, at.layout["id"], told))
+
+
+@cache
+def bench(group: str, name: str, layout_id: str) -> Bench:
+    """The bench of one layout of the shipped spec."""
+    message, layout = next(
+        (message, layout)
+        for message in load_spec()["messages"]
+        if (message["group"], message["name"]) == (group, name)
+        for layout in message["layouts"]
+        if layout["id"] == layout_id
+    )
+    return made(message, layout)
+
+
+def made(message: Json, layout: Json) -> Bench:
+    """The bench of any layout."""
+    slots = slots_of(message, layout)
+    values = plain(message, layout)
+    empty = Bench(message=message, layout=layout, slots=slots, values=values, frames=())
+    return Bench(
+        message=message, layout=layout, slots=slots, values=values, frames=encoded(empty, values)
+    )
