@@ -133,6 +133,17 @@ class Memory:
             for layer, region in zip(self.layer_ids, self.state, strict=False)
         }
 
+    def outside(
+        self, pages: Sequence[int] = (), aux: Sequence[int] = (), state: Sequence[int] = ()
+    ) -> list[str]:
+        """One digest per region of all its pages or rows but these."""
+        kinds = ((self.kv, pages), (self.aux, aux), (self.state, state))
+        return [
+            _digest([np.delete(region.array, list(rows), axis=0)])
+            for regions, rows in kinds
+            for region in regions
+        ]
+
 
 def _layers(options: Options) -> list[int]:
     each, rest = divmod(options.layers, options.pp_size)

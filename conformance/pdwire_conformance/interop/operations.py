@@ -10,9 +10,11 @@ Rules:
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,6 +63,8 @@ class Operations(ABC):
             "released": self._released,
             "clear": self._clear,
             "digest": self._digest,
+            "outside": self._outside,
+            "resources": resources,
             "health": self.health,
             "stop": self.stop,
         }
@@ -163,6 +167,11 @@ class Operations(ABC):
             told["state"] = self.memory.state_digests(request["state"])
         return told
 
+    def _outside(self, request: Request) -> Answer:
+        """What lies outside of rooms: anything written there was written out of bounds."""
+        given = {name: request.get(name, ()) for name in ("pages", "aux", "state")}
+        return {"digests": self.memory.outside(**given)}
+
     # --------------------------------------------------------------- rooms
 
     def _send(self, request: Request) -> Answer:
@@ -234,6 +243,19 @@ class Operations(ABC):
 
 def _nothing() -> None:
     return None
+
+
+def resources(request: Request) -> Answer:
+    """What this process holds: threads, open files, and resident memory in KiB."""
+    del request
+    told = dict(
+        line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if line
+    )
+    return {
+        "threads": int(told["Threads"]),
+        "files": len(os.listdir("/proc/self/fd")),
+        "rss_kib": int(told["VmRSS"].split()[0]),
+    }
 
 
 def _without(chunks: list[list[int]], skipped: int) -> list[list[int]]:

@@ -2,17 +2,19 @@
 
 Requests (``op``), besides ``hello`` and ``stop``:
 
-==========  ===========================================================================
-``start``   make the manager; answers ``bootstrap`` (``host:port``) and ``rank_port``
-``fill``    write the content of ``seed`` into all memory; ``wipe`` zeroes it
-``send``    prefill: ``room``, ``chunks`` (lists of pages), ``aux_index``, ``state``?,
-            ``hold``? (chunks to keep back until ``release``)
-``receive`` decode: ``room``, ``bootstrap``, ``pages``, ``aux_index``, ``state``?,
-            ``decode_prefix_len``?; answers ``connected``
-``poll``    ``rooms``; moves them on and answers ``[KVPoll name, reason]`` of each
-``abort``   ``room``; ``released``: may its pages be reused? ``clear`` forgets a room
-``digest``  of ``pages``, ``aux`` (a row), ``state`` (rows): SHA-256, shortened
-==========  ===========================================================================
+=============  ========================================================================
+``start``      make the manager; answers ``bootstrap`` (``host:port``) and ``rank_port``
+``fill``       write the content of ``seed`` into all memory; ``wipe`` zeroes it
+``send``       prefill: ``room``, ``chunks`` (lists of pages), ``aux_index``, ``state``?,
+               ``hold``? (chunks to keep back until ``release``)
+``receive``    decode: ``room``, ``bootstrap``, ``pages``, ``aux_index``, ``state``?,
+               ``decode_prefix_len``?; answers ``connected``
+``poll``       ``rooms``; moves them on and answers ``[KVPoll name, reason]`` of each
+``abort``      ``room``; ``released``: may its pages be reused? ``clear`` forgets a room
+``outside``    digests of everything but ``pages``, ``aux`` rows and ``state`` rows
+``resources``  threads, open files and resident memory of the process
+``digest``     of ``pages``, ``aux`` (a row), ``state`` (rows): SHA-256, shortened
+=============  ========================================================================
 """
 
 from __future__ import annotations
