@@ -1,0 +1,119 @@
+"""Which cases run, and at which release: pure.
+
+Rules:
+
+* Filters narrow and never widen; a case must meet every filter that is given, and one of
+  the words of each.
+* A case runs at the newest release that both it and the testee have; at each of the
+  releases that are named, where releases are named; at all of them with ``every_release``.
+  What needs no release to be read (``recognise``) runs once all the same, at the newest.
+* A case that shares no backend and no release with the testee does not apply to it and is
+  not part of the run. What applies and cannot be asked is run and skipped, with the reason.
+* Codec cases come first, in the suite's order; then live ones, those of one role, backend
+  and release together, because they share a running rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
+
+from pdwire.wire.table import ORDER
+from pdwire_conformance.suite.case import Case, Recognise, Role
+
+__all__ = ["Filters", "Item", "applicable", "codec_only", "matches", "scheduled"]
+
+Releases = Mapping[str, Sequence[str]]
+"""Backend -> releases."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What was asked for; an empty tuple asks for everything."""
+
+    cases: tuple[str, ...] = ()
+    """Globs over whole slugs."""
+    levels: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
+    releases: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    every_release: bool = False
+
+    def take(self, case: Case) -> bool:
+        """Whether a case meets every filter."""
+        return (
+            (not self.cases or any(matches(glob, case.slug) for glob in self.cases))
+            and (not self.levels or case.level in self.levels)
+            and (not self.roles or case.role in self.roles)
+            and (not self.backends or case.backend in self.backends)
+            and (not self.releases or bool({*case.releases} & {*self.releases}))
+            and (not self.messages or case.message in self.messages)
+            and (not self.tags or bool({*case.tags} & {*self.tags}))
+        )
+
+    def as_json(self) -> dict[str, object]:
+        """Those that were given."""
+        given = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in given
+            if value
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One case at one release: what is asked, judged and reported."""
+
+    case: Case
+    release: str
+
+    @property
+    def id(self) -> str:
+        """``slug@release``."""
+        return f"{self.case.slug}@{self.release}"
+
+
+def matches(glob: str, slug: str) -> bool:
+    """Whether a glob, or a plain slug, names a slug; case counts, and ``*`` crosses ``/``."""
+    return fnmatchcase(slug, glob)
+
+
+def codec_only(cases: Iterable[Case]) -> tuple[Case, ...]:
+    """Those that need no running rank."""
+    return tuple(case for case in cases if case.role is Role.CODEC)
+
+
+def applicable(case: Case, releases: Releases) -> tuple[str, ...]:
+    """The releases of a case that a testee has, oldest first."""
+    has = frozenset(releases.get(case.backend, ()))
+    return tuple(release for release in case.releases if release in has)
+
+
+def scheduled(cases: Iterable[Case], releases: Releases, filters: Filters) -> tuple[Item, ...]:
+    """What runs against a testee that has these releases, in the order of the report."""
+    chosen = (
+        Item(case=case, release=release)
+        for case in cases
+        if filters.take(case)
+        for release in _chosen(case, applicable(case, releases), filters)
+    )
+    return tuple(sorted(chosen, key=_place))  # stable: the suite's order within a place
+
+
+def _chosen(case: Case, has: tuple[str, ...], filters: Filters) -> Iterator[str]:
+    if filters.releases:
+        yield from (release for release in has if release in filters.releases)
+    elif filters.every_release and not isinstance(case.check, Recognise):
+        yield from has
+    elif has:
+        yield has[-1]
+
+
+def _place(item: Item) -> tuple[int, str, int]:
+    if item.case.role is Role.CODEC:
+        return (0, "", 0)
+    return (list(Role).index(item.case.role), item.case.backend, ORDER.index(item.release))

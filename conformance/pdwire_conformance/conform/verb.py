@@ -1,0 +1,227 @@
+"""``pdwire conform``: run the suite against a backend, and tell where it departs.
+
+Exit 0 when every run is clean, 1 when it is not, 2 for wrong usage. Progress goes to
+stderr, and only on a terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pdwire.cli.console import (
+    FOUND,
+    Format,
+    Formatted,
+    choose,
+    console,
+    did_you_mean,
+    fail,
+    print_json,
+    remark,
+)
+from pdwire.wire.table import ORDER
+from pdwire_conformance.reports import RENDERERS, terminal
+from pdwire_conformance.reports.gather import gather, is_clean
+from pdwire_conformance.suite.case import Case, Level, Role
+from pdwire_conformance.suite.load import cases as whole_suite
+from pdwire_conformance.testees.find import FORMS, find_testee
+from pdwire_conformance.testees.protocol import Testee, TesteeError
+
+from . import listing
+from .events import Event, write_event
+from .known import KnownError, load, packaged
+from .known_file import Entry
+from .plan import DEADLINE_S, RESTARTS, Plan
+from .progress import telling
+from .run import run
+from .select import Filters, Item, matches, scheduled
+
+__all__ = ["command"]
+
+_ALL = "all"
+_Words = list[str] | None
+
+
+def command(
+    targets: Annotated[
+        _Words, typer.Argument(help="Whom to test: pdwire, sglang==0.5.23, cmd:./mine …")
+    ] = None,
+    *,
+    case: Annotated[_Words, typer.Option(help="Only cases of this slug or glob.")] = None,
+    level: Annotated[_Words, typer.Option(help="Only MUST, SHOULD or MAY.")] = None,
+    role: Annotated[
+        _Words, typer.Option(help="codec, prefill, decode, bootstrap or all; default: codec.")
+    ] = None,
+    backend: Annotated[_Words, typer.Option(help="Only this backend.")] = None,
+    release: Annotated[
+        _Words, typer.Option(help="Only at this release; default: the newest that fits.")
+    ] = None,
+    message: Annotated[_Words, typer.Option(help="Only cases about this message.")] = None,
+    tag: Annotated[_Words, typer.Option(help="Only cases with this tag.")] = None,
+    every_release: Annotated[
+        bool, typer.Option("--every-release", help="A case at each release that it fits.")
+    ] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Say what would run, run nothing.")] = False,
+    fail_fast: Annotated[
+        bool, typer.Option("--fail-fast", help="End after the first bad case.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Testees of a target at a time.")] = 1,
+    deadline: Annotated[
+        float, typer.Option(min=0.001, help="Seconds that a request may take.")
+    ] = DEADLINE_S,
+    repeat: Annotated[int, typer.Option(min=1, help="Ask each case so often; all count.")] = 1,
+    restarts: Annotated[
+        int, typer.Option(min=0, help="How often a testee that breaks is started anew.")
+    ] = RESTARTS,
+    known: Annotated[
+        list[Path] | None, typer.Option(help="A list of known failures, beside those shipped.")
+    ] = None,
+    no_known: Annotated[
+        bool, typer.Option("--no-known", help="Leave the shipped lists of known failures out.")
+    ] = False,
+    events: Annotated[Path | None, typer.Option(help="Keep the event stream (JSON lines).")] = None,
+    report: Annotated[
+        _Words, typer.Option(metavar="FORM=PATH", help=f"Write a report: {', '.join(RENDERERS)}.")
+    ] = None,
+    traces: Annotated[
+        bool, typer.Option("--traces", help="Keep the frames of passed cases, too.")
+    ] = False,
+    format_: Formatted = Format.TABLE,
+) -> None:
+    """Run the conformance suite against a backend."""
+    suite = whole_suite()
+    chosen = Filters(
+        cases=_slugs(case, suite),
+        levels=_words("level", [each.upper() for each in level or ()], tuple(Level)),
+        roles=_roles(role),
+        backends=_words("backend", backend, _known_of(each.backend for each in suite)),
+        releases=_words("release", release, ORDER),
+        messages=_words("message", message, _known_of(each.message for each in suite)),
+        tags=_words("tag", tag, _known_of(name for each in suite for name in each.tags)),
+        every_release=every_release,
+    )
+    reports = dict(_report(each) for each in report or ())
+    plans = [
+        Plan(
+            target=target,
+            make=_maker(target),
+            cases=suite,
+            filters=chosen,
+            known=_lists(known or [], shipped=not no_known),
+            jobs=jobs,
+            repeat=repeat,
+            fail_fast=fail_fast,
+            deadline_s=deadline,
+            restarts=restarts,
+            traces=traces,
+        )
+        for target in dict.fromkeys(targets or ())
+    ]
+    if list_:
+        _list(plans, suite, chosen, format_)
+        return
+    if not plans:
+        fail(f"whom to test? A target is one of: {', '.join(FORMS)}")
+    told = list(telling(_kept(plans, events)))
+    _tell(told, reports, format_)
+    if not is_clean(gather(told)):
+        raise typer.Exit(FOUND)
+
+
+def _maker(target: str) -> Callable[[], Testee]:
+    try:
+        find_testee(target)
+    except TesteeError as fault:
+        fail(str(fault))
+    return partial(find_testee, target)
+
+
+def _known_of(names: Iterator[str]) -> tuple[str, ...]:
+    return tuple(sorted({*names} - {""}))
+
+
+def _words(what: str, came: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    for each in came or ():
+        choose(what, each, known)
+    return tuple(dict.fromkeys(came or ()))
+
+
+def _roles(came: list[str] | None) -> tuple[str, ...]:
+    if came is None:
+        return (Role.CODEC,)
+    _words("role", came, (*Role, _ALL))
+    return () if _ALL in came else tuple(dict.fromkeys(came))
+
+
+def _slugs(globs: list[str] | None, suite: Sequence[Case]) -> tuple[str, ...]:
+    slugs = [case.slug for case in suite]
+    for glob in globs or ():
+        if not any(matches(glob, slug) for slug in slugs):
+            fail(f"no case {glob!r}{did_you_mean(glob, slugs)} (--list shows them all)")
+    return tuple(globs or ())
+
+
+def _report(told: str) -> tuple[str, Path]:
+    form, sign, path = told.partition("=")
+    if not sign or not path:
+        fail(f"--report {told!r}: expected FORM=PATH, for instance junit=conform.xml")
+    choose("report form", form, tuple(RENDERERS))
+    return form, Path(path)
+
+
+def _lists(paths: list[Path], *, shipped: bool) -> tuple[Entry, ...]:
+    try:
+        return (*(packaged() if shipped else ()), *load(paths))
+    except KnownError as fault:
+        fail(f"the list of known failures cannot be used\n{fault}")
+
+
+def _kept(plans: Sequence[Plan], path: Path | None) -> Iterator[Event]:
+    """All runs' events, written to the stream as they come."""
+    with ExitStack() as stack:
+        try:
+            stream = stack.enter_context(path.open("w", encoding="utf-8")) if path else None
+        except OSError as fault:
+            fail(f"cannot write {path}: {fault.strerror or fault}")
+        for plan in plans:
+            for event in run(plan):
+                if stream is not None:
+                    write_event(stream, event)
+                yield event
+
+
+def _tell(events: Sequence[Event], reports: dict[str, Path], format_: Format) -> None:
+    for form, path in reports.items():
+        try:
+            path.write_text(RENDERERS[form](events), encoding="utf-8", errors="backslashreplace")
+        except OSError as fault:
+            fail(f"cannot write {path}: {fault.strerror or fault}")
+        remark(f"wrote {path}")
+    if format_ is Format.JSON:
+        typer.echo(RENDERERS["json"](events), nl=False)
+    else:
+        terminal.show(events, console())
+
+
+def _list(plans: Sequence[Plan], suite: Sequence[Case], chosen: Filters, format_: Format) -> None:
+    runs = {plan.target: _would_run(plan) for plan in plans}
+    named = {item.case.slug for items in runs.values() for item in items}
+    cases = [each for each in suite if (each.slug in named if plans else chosen.take(each))]
+    if format_ is Format.JSON:
+        print_json(listing.as_json(cases, runs))
+    else:
+        listing.show(cases, runs, console())
+
+
+def _would_run(plan: Plan) -> tuple[Item, ...]:
+    try:
+        with plan.make() as testee:
+            return scheduled(plan.cases, testee.hello().releases, plan.filters)
+    except TesteeError as fault:
+        fail(f"{plan.target} does not start: {fault}")
