@@ -8,14 +8,20 @@ Rules:
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
+from pdwire_conformance.proof.spec import load_spec
+
 from .inprocess import InProcess
+from .module import make
 from .ours import Generated
 from .peer import Release
 from .protocol import Testee, TesteeError
 from .reading import Interpreted
+from .stdio import Process
 
 __all__ = ["FORMS", "find_testee"]
 
@@ -23,6 +29,8 @@ FORMS: Final[dict[str, str]] = {
     "pdwire": "the generated codecs and the managers of this package",
     "pdwire:reading": "the second reading of the spec, interpreted",
     "sglang==0.5.23": "a published SGLang release, fetched and run unmodified",
+    "python:module:factory": "a CodecTestee of your own, in this process",
+    "cmd:./mine --flag": "any program that speaks the testee protocol",
 }
 """What a target looks like, and what it is."""
 
@@ -40,7 +48,38 @@ def find_testee(target: str) -> Testee:
     """
     if target in _IN_PROCESS:
         return InProcess(target, _IN_PROCESS[target])
-    form, _, rest = target.partition("==")
-    if form == "sglang" and rest:
-        return Release(rest)
-    raise TesteeError(f"no testee {target!r}; a target is one of {', '.join(FORMS)}")
+    for start, found in _STARTS.items():
+        if target.startswith(start) and target != start:
+            return found(target, target.removeprefix(start))
+    forms = "; ".join(f"{form} ({what})" for form, what in FORMS.items())
+    raise TesteeError(f"no testee {target!r}. A target is one of: {forms}")
+
+
+def _release(target: str, release: str) -> Testee:
+    known = load_spec()["releases"]
+    if release not in known:
+        raise TesteeError(f"{target}: no such release (known: {', '.join(known)})")
+    return Release(release)
+
+
+def _module(target: str, rest: str) -> Testee:
+    if not all(rest.partition(":")):
+        raise TesteeError(f"{target}: expected python:module:factory")
+    return InProcess(target, partial(make, rest))
+
+
+def _command(target: str, rest: str) -> Testee:
+    try:
+        words = shlex.split(rest)
+    except ValueError as fault:
+        raise TesteeError(f"{target}: {fault}") from fault
+    if not words:
+        raise TesteeError(f"{target}: expected a command behind cmd:")
+    return Process(words, target=target)
+
+
+_STARTS: Final[dict[str, Callable[[str, str], Testee]]] = {
+    "sglang==": _release,
+    "python:": _module,
+    "cmd:": _command,
+}

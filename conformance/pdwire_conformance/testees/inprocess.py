@@ -8,12 +8,14 @@ Rules:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import ClassVar, Self
 
 from .codec import CodecTestee
-from .protocol import Answer, Hello, Request, TesteeError
+from .protocol import Answer, Hello, Request, TesteeError, read_hello
+from .shape import answer_fault
 
 __all__ = ["InProcess"]
 
@@ -37,12 +39,15 @@ class InProcess:
     def __enter__(self) -> Self:
         try:
             self._made = self._factory()
-            self._hello = self._made.hello()
+            told = self._json({"hello": self._made.hello().as_json()}, "hello", [])
+        except TesteeError:
+            raise
         except Exception as fault:
             self._made = None
             raise TesteeError(
                 f"{self._target} cannot be made: {type(fault).__name__}: {fault}"
             ) from fault
+        self._hello = read_hello(told["hello"])
         return self
 
     def __exit__(
@@ -65,4 +70,20 @@ class InProcess:
         """Answers, in order."""
         if self._made is None:
             raise TesteeError(f"{self._target} was not started")
-        return [self._made.answer(request) for request in requests]
+        answers: list[Answer] = []
+        for request in requests:
+            answers.append(self._json(self._made.answer(request), str(request["op"]), answers))
+        return answers
+
+    def _json(self, answer: Answer, op: str, before: list[Answer]) -> Answer:
+        """The answer as it would travel, or the error of one that could not."""
+        try:
+            told: Answer = json.loads(json.dumps(answer))
+        except (TypeError, ValueError, RecursionError) as fault:
+            text = f"{self._target}, asked to {op}, gave what JSON cannot say: {fault}"
+            raise TesteeError(text, answers=before) from fault
+        breach = answer_fault(op, told)
+        if breach is not None:
+            text = f"{self._target}, asked to {op}, broke the protocol {breach}"
+            raise TesteeError(text, answers=before)
+        return told

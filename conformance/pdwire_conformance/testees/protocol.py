@@ -25,9 +25,16 @@ Rules:
   a testee need not be asked again to read the next line.
 * Frames are lower-case hex, guard included. Values have the form of the JSON export:
   numbers, strings, booleans, ``null``, lists, and ``{"hex": "…"}`` for bytes.
+* Integers are JSON numbers, exact at any size: rooms go to 2^63-1 and pointers to 2^64-1,
+  beyond what a parser that makes floats of them can hold. Such a testee reads its lines
+  with one that does not.
 * ``error`` is an answer: the testee refuses the input. ``kind`` is one of
   :data:`KINDS`; ``other`` says nothing. ``frame`` counts from 0 without the guard.
 * ``skip`` says that the testee has no way to be asked this; it is counted, never passed.
+* A line that is no request is answered with ``"id": null`` (its own, if it has one) and an
+  ``error``; an operation that the testee does not have with an ``error`` or a ``skip``.
+* An answer has no other keys. Standard output holds answers and nothing else; only
+  ``stop`` (status 0) and the end of its input end a testee.
 * A testee that ends, answers out of turn, answers late or answers something else has
   broken the protocol: the case is an error, and the testee is started anew.
 
