@@ -41,6 +41,7 @@ from .plan import DEADLINE_S, RESTARTS, Plan
 from .progress import telling
 from .run import run
 from .select import Filters, Item, matches, scheduled
+from .skeleton import skeleton
 
 __all__ = ["command"]
 
@@ -85,6 +86,9 @@ def command(
     no_known: Annotated[
         bool, typer.Option("--no-known", help="Leave the shipped lists of known failures out.")
     ] = False,
+    write_known: Annotated[
+        Path | None, typer.Option(help="Write what failed as a list, to be explained and kept.")
+    ] = None,
     events: Annotated[Path | None, typer.Option(help="Keep the event stream (JSON lines).")] = None,
     report: Annotated[
         _Words, typer.Option(metavar="FORM=PATH", help=f"Write a report: {', '.join(RENDERERS)}.")
@@ -129,7 +133,14 @@ def command(
     if not plans:
         fail(f"whom to test? A target is one of: {', '.join(FORMS)}")
     told = list(telling(_kept(plans, events)))
-    _tell(told, reports, format_)
+    if write_known is not None:
+        _write(write_known, skeleton(told))
+    for form, path in reports.items():
+        _write(path, RENDERERS[form](told))
+    if format_ is Format.JSON:
+        typer.echo(RENDERERS["json"](told), nl=False)
+    else:
+        terminal.show(told, console())
     if not is_clean(gather(told)):
         raise typer.Exit(FOUND)
 
@@ -196,17 +207,12 @@ def _kept(plans: Sequence[Plan], path: Path | None) -> Iterator[Event]:
                 yield event
 
 
-def _tell(events: Sequence[Event], reports: dict[str, Path], format_: Format) -> None:
-    for form, path in reports.items():
-        try:
-            path.write_text(RENDERERS[form](events), encoding="utf-8", errors="backslashreplace")
-        except OSError as fault:
-            fail(f"cannot write {path}: {fault.strerror or fault}")
-        remark(f"wrote {path}")
-    if format_ is Format.JSON:
-        typer.echo(RENDERERS["json"](events), nl=False)
-    else:
-        terminal.show(events, console())
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as fault:
+        fail(f"cannot write {path}: {fault.strerror or fault}")
+    remark(f"wrote {path}")
 
 
 def _list(plans: Sequence[Plan], suite: Sequence[Case], chosen: Filters, format_: Format) -> None:
