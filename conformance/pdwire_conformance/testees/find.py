@@ -15,6 +15,7 @@ from typing import Final
 
 from pdwire_conformance.proof.spec import load_spec
 
+from .endpoint import Endpoint
 from .inprocess import InProcess
 from .module import make
 from .ours import Generated
@@ -31,6 +32,7 @@ FORMS: Final[dict[str, str]] = {
     "sglang==0.5.23": "a published SGLang release, fetched and run unmodified",
     "python:module:factory": "a CodecTestee of your own, in this process",
     "cmd:./mine --flag": "any program that speaks the testee protocol",
+    "live:prefill@host:port": "a rank that runs somewhere: prefill, decode or bootstrap",
 }
 """What a target looks like, and what it is."""
 
@@ -82,4 +84,5 @@ _STARTS: Final[dict[str, Callable[[str, str], Testee]]] = {
     "sglang==": _release,
     "python:": _module,
     "cmd:": _command,
+    "live:": lambda target, _: Endpoint(target),
 }

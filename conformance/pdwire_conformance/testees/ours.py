@@ -50,6 +50,7 @@ class Generated(CodecTestee):
         return Hello(
             name="pdwire",
             version=version("pdwire"),
+            roles=("codec", "prefill", "decode", "bootstrap"),
             features=frozenset({"typed-errors", "recognise"}),
             releases=releases,
             messages=messages,

@@ -116,6 +116,7 @@ def _hello(release: str, told: Mapping[str, Any]) -> Hello:
     return Hello(
         name="sglang",
         version=release,
+        roles=("codec", "prefill", "decode", "bootstrap"),
         features=frozenset({"partial"}),
         releases={backend: (release,) for backend, names in messages.items() if names},
         messages={backend: names for backend, names in messages.items() if names},

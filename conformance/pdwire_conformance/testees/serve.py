@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final, TextIO
 
 from pdwire_conformance.linewise import protocol_output
@@ -44,7 +45,8 @@ def serve_testee(testee: Testee) -> None:
 
         def answer(request: Request) -> Answer:
             if request["op"] == "hello":
-                return {"hello": testee.hello().as_json()}
+                # Its managers are started by the suite itself, and not through these lines.
+                return {"hello": replace(testee.hello(), roles=("codec",)).as_json()}
             return testee.ask([request])[0]
 
         answer_lines(answer, sys.stdin, output)

@@ -72,3 +72,17 @@ def test_a_testee_is_asked_only_between_enter_and_exit() -> None:
     testee = find_testee("pdwire")
     with pytest.raises(TesteeError, match="not started"):
         testee.ask([])
+
+
+def test_a_live_endpoint_says_its_role_and_is_not_asked() -> None:
+    with find_testee("live:decode@[::1]:5000") as testee:
+        assert testee.hello().roles == ("decode",)
+        assert "played with" in testee.ask([_TRANSFER | {"op": "decode", "frames": []}])[0]["skip"]
+
+
+@pytest.mark.parametrize(
+    "target", ["live:router@h:5000", "live:decode@h", "sglang==0.4.1", "python:x", "cmd: ", "cmd:'"]
+)
+def test_a_target_of_a_known_form_says_what_it_lacks(target: str) -> None:
+    with pytest.raises(TesteeError, match=r"expected|no such release|No closing quotation"):
+        find_testee(target)
