@@ -9,18 +9,17 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from pdwire_conformance.suite.case import Case, Role
+from pdwire_conformance.testees.find import DEADLINE_S
 from pdwire_conformance.testees.protocol import Testee
 
 from .known_file import Entry
 from .select import Filters, Item
 
-__all__ = ["BATCH", "DEADLINE_S", "RESTARTS", "Plan", "today"]
+__all__ = ["BATCH", "RESTARTS", "Plan", "today"]
 
 BATCH: Final = 64
 """Requests that are asked ahead of their answers."""
 RESTARTS: Final = 100
-DEADLINE_S: Final = 30.0
-"""How long a testee may take for one request."""
 
 
 def today() -> date:

@@ -2,8 +2,9 @@
 
 Rules:
 
-* A batch in which the testee breaks is asked again one request at a time, so that exactly
-  the guilty request is :class:`Broken` and all others get their answers.
+* A batch in which the testee breaks is asked again one request at a time, from the first
+  that had no answer, so that exactly the guilty request is :class:`Broken` and all others
+  get their answers.
 * Every start after a break is taken from a budget that all seats of a run share. When it
   is spent, requests are :class:`Broken` without being asked.
 * A testee that breaks in a batch and not when it is asked one by one is noted: the
@@ -90,8 +91,8 @@ class Seat:
             self._leave()
             if len(requests) == 1:
                 return [Broken(text=str(fault))]
-            told = str(fault)
-        answers = [self.answers([request])[0] for request in requests]
+            told, answers = str(fault), list[Answer | Broken](fault.answers)
+        answers += [self.answers([request])[0] for request in requests[len(answers) :]]
         if not any(isinstance(answer, Broken) for answer in answers):
             self.notes.append(
                 f"the testee broke when it was asked {len(requests)} requests ahead, and not when "

@@ -30,14 +30,14 @@ from pdwire_conformance.reports import RENDERERS, terminal
 from pdwire_conformance.reports.gather import gather, is_clean
 from pdwire_conformance.suite.case import Case, Level, Role
 from pdwire_conformance.suite.load import cases as whole_suite
-from pdwire_conformance.testees.find import FORMS, find_testee
+from pdwire_conformance.testees.find import DEADLINE_S, FORMS, find_testee
 from pdwire_conformance.testees.protocol import Testee, TesteeError
 
 from . import listing
 from .events import Event, write_event
 from .known import KnownError, load, packaged
 from .known_file import Entry
-from .plan import DEADLINE_S, RESTARTS, Plan
+from .plan import RESTARTS, Plan
 from .progress import telling
 from .run import run
 from .select import Filters, Item, matches, scheduled
@@ -114,7 +114,7 @@ def command(
     plans = [
         Plan(
             target=target,
-            make=_maker(target),
+            make=_maker(target, deadline),
             cases=suite,
             filters=chosen,
             known=_lists(known or [], shipped=not no_known),
@@ -145,12 +145,12 @@ def command(
         raise typer.Exit(FOUND)
 
 
-def _maker(target: str) -> Callable[[], Testee]:
+def _maker(target: str, deadline_s: float) -> Callable[[], Testee]:
     try:
         find_testee(target)
     except TesteeError as fault:
         fail(str(fault))
-    return partial(find_testee, target)
+    return partial(find_testee, target, deadline_s=deadline_s)
 
 
 def _known_of(names: Iterator[str]) -> tuple[str, ...]:

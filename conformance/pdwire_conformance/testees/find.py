@@ -24,7 +24,10 @@ from .protocol import Testee, TesteeError
 from .reading import Interpreted
 from .stdio import Process
 
-__all__ = ["FORMS", "find_testee"]
+__all__ = ["DEADLINE_S", "FORMS", "find_testee"]
+
+DEADLINE_S: Final = 30.0
+"""How long a testee may take for one request."""
 
 FORMS: Final[dict[str, str]] = {
     "pdwire": "the generated codecs and the managers of this package",
@@ -42,8 +45,11 @@ _IN_PROCESS: Final[dict[str, Callable[[], Generated | Interpreted]]] = {
 }
 
 
-def find_testee(target: str) -> Testee:
+def find_testee(target: str, *, deadline_s: float = DEADLINE_S) -> Testee:
     """The testee that a target names.
+
+    ``deadline_s`` is what a process of its own may take for a request; one in this process
+    takes what it takes.
 
     Raises:
         TesteeError: it has none of the forms, or there is no such release.
@@ -52,37 +58,37 @@ def find_testee(target: str) -> Testee:
         return InProcess(target, _IN_PROCESS[target])
     for start, found in _STARTS.items():
         if target.startswith(start) and target != start:
-            return found(target, target.removeprefix(start))
+            return found(target, target.removeprefix(start), deadline_s)
     forms = "; ".join(f"{form} ({what})" for form, what in FORMS.items())
     raise TesteeError(f"no testee {target!r}. A target is one of: {forms}")
 
 
-def _release(target: str, release: str) -> Testee:
+def _release(target: str, release: str, deadline_s: float) -> Testee:
     known = load_spec()["releases"]
     if release not in known:
         raise TesteeError(f"{target}: no such release (known: {', '.join(known)})")
-    return Release(release)
+    return Release(release, deadline_s=deadline_s)
 
 
-def _module(target: str, rest: str) -> Testee:
+def _module(target: str, rest: str, _: float) -> Testee:
     if not all(rest.partition(":")):
         raise TesteeError(f"{target}: expected python:module:factory")
     return InProcess(target, partial(make, rest))
 
 
-def _command(target: str, rest: str) -> Testee:
+def _command(target: str, rest: str, deadline_s: float) -> Testee:
     try:
         words = shlex.split(rest)
     except ValueError as fault:
         raise TesteeError(f"{target}: {fault}") from fault
     if not words:
         raise TesteeError(f"{target}: expected a command behind cmd:")
-    return Process(words, target=target)
+    return Process(words, target=target, deadline_s=deadline_s)
 
 
-_STARTS: Final[dict[str, Callable[[str, str], Testee]]] = {
+_STARTS: Final[dict[str, Callable[[str, str, float], Testee]]] = {
     "sglang==": _release,
     "python:": _module,
     "cmd:": _command,
-    "live:": lambda target, _: Endpoint(target),
+    "live:": lambda target, *_: Endpoint(target),
 }
