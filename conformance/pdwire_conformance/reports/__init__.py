@@ -10,7 +10,7 @@ from typing import Final
 
 from pdwire_conformance.conform.events import Event
 
-from . import badge, json, junit, markdown, terminal
+from . import badge, html, json, junit, markdown, terminal
 
 __all__ = ["RENDERERS"]
 
@@ -19,6 +19,7 @@ RENDERERS: Final[Mapping[str, Callable[[Sequence[Event]], str]]] = {
     "json": json.render,
     "junit": junit.render,
     "markdown": markdown.render,
+    "html": html.render,
     "badge": badge.render,
 }
 """Form -> the whole report as text; bytes are that text in UTF-8."""

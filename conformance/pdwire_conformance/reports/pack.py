@@ -1,0 +1,174 @@
+"""The matrix of testee × case, packed small enough for one page.
+
+Rules:
+
+* What repeats is stored once and referred to by number: texts, frames, trace lines,
+  outcomes, and whole cells. Twenty-five releases that fail a case alike cost one outcome.
+* A trace is kept for what did not pass, or was not merely skipped. Frames are cut at the
+  first of :data:`CUTS` with which the page stays within its budget, and the page says so.
+* Words of a case and a testee are shown, never interpreted: they are made printable here.
+
+The page's script reads this form and nothing else does; it may change with the page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pdwire_conformance.conform.events import CaseEvent, TraceLine, Verdict
+
+from .gather import LEVELS, Tested, group_of, worst
+from .text import cut_hex, printable
+
+__all__ = ["CUTS", "Grid", "Row", "build_grid", "pack", "pack_within"]
+
+CUTS: Final = (512, 128, 32, 8)
+"""Bytes shown of one frame."""
+_NOTHING: Final = frozenset({Verdict.PASSED, Verdict.SKIPPED, Verdict.FLAKY})
+_SLUG, _TARGET, _RELEASE = "\x01", "\x02", "\x03"
+"""Stand for what differs between rerun lines that are otherwise one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One case: its words, and per testee its results (one per release; empty: not run)."""
+
+    case: CaseEvent
+    group: str
+    cells: tuple[tuple[CaseEvent, ...], ...]
+
+    @property
+    def verdicts(self) -> tuple[Verdict | None, ...]:
+        """Per testee the worst verdict; ``None`` where the case was not run."""
+        return tuple(worst(e.verdict for e in cell) if cell else None for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """Testees as columns, cases as rows, rows of one group together."""
+
+    tested: tuple[Tested, ...]
+    rows: tuple[Row, ...]
+
+
+def build_grid(tested: Sequence[Tested]) -> Grid:
+    """Rows by group (written families first), then by layout and slug as they came."""
+    cells: dict[str, list[list[CaseEvent]]] = {}
+    for column, each in enumerate(tested):
+        for case in each.cases:
+            row = cells.setdefault(case.slug, [[] for _ in tested])
+            row[column].append(case)
+    rows = [_row(row) for row in cells.values()]
+    rows.sort(key=lambda row: (row.case.family == "spec", row.group))
+    return Grid(tested=tuple(tested), rows=tuple(rows))
+
+
+def _row(cells: Sequence[Sequence[CaseEvent]]) -> Row:
+    first = next(case for cell in cells for case in cell)
+    return Row(case=first, group=group_of(first), cells=tuple(tuple(cell) for cell in cells))
+
+
+def pack_within(grid: Grid, budget: int) -> tuple[str, int]:
+    """The packed grid as JSON, at most about ``budget`` characters; and where frames were cut."""
+    for most in CUTS:
+        text = json.dumps(pack(grid, most), separators=(",", ":"))
+        if len(text) <= budget:
+            return text, most
+    bare = json.dumps(pack(grid, 0), separators=(",", ":"))
+    return bare, 0
+
+
+class _Pool:
+    """Things by number, each kept once."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+        self._known: dict[Hashable, int] = {}
+
+    def add(self, value: Any) -> int:  # noqa: ANN401 - whatever JSON can hold
+        key = json.dumps(value) if isinstance(value, list) else value
+        number = self._known.get(key)
+        if number is None:
+            number = self._known[key] = len(self.kept)
+            self.kept.append(value)
+        return number
+
+
+class _Packing:
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.texts, self.spans, self.cells = _Pool(), _Pool(), _Pool()
+        self.frames, self.names, self.lines, self.outcomes = _Pool(), _Pool(), _Pool(), _Pool()
+        self.text("")
+        self.cells.add([])
+
+    def text(self, value: str) -> int:
+        return self.texts.add(printable(value))
+
+    def cell(self, results: Sequence[CaseEvent]) -> int:
+        """The number of a cell: pairs of outcome and releases, those of one outcome joined."""
+        found: dict[int, list[str]] = {}
+        for case in results:
+            found.setdefault(self._outcome(case), []).append(printable(case.release))
+        return self.cells.add([[key, self.spans.add(span)] for key, span in found.items()])
+
+    def _outcome(self, case: CaseEvent) -> int:
+        trace = [] if case.verdict in _NOTHING or not self.most else self._trace(case.trace)
+        words = [self.text(each) for each in (case.expected, case.came, case.reason, case.link)]
+        rerun = self.texts.add(_template(case))
+        return self.outcomes.add([list(Verdict).index(case.verdict), *words, rerun, trace])
+
+    def _trace(self, trace: Sequence[TraceLine]) -> list[list[float]]:
+        return [[self._line(line), round(line.at_s, 3)] for line in trace]
+
+    def _line(self, line: TraceLine) -> int:
+        frames = [self.frames.add(cut_hex(printable(each), self.most)) for each in line.frames]
+        names = self.names.add([printable(name) for name in line.names])
+        return self.lines.add([line.way, self.text(line.text), frames, names])
+
+    def case(self, row: Row) -> list[Any]:
+        case = row.case
+        level = LEVELS.index(case.level) if case.level in LEVELS else case.level
+        words = (case.role, case.backend, row.group, case.message, case.layout)
+        long = (case.purpose, case.expectation, case.origin)
+        return [
+            printable(case.slug),
+            level,
+            *(self.text(each) for each in (*words, *long)),
+            [self.text(each) for each in case.clauses],
+            [self.text(each) for each in case.reports],
+        ]
+
+
+def _template(case: CaseEvent) -> str:
+    text = printable(case.rerun)
+    pairs = ((case.slug, _SLUG), (case.target, _TARGET), (case.release, _RELEASE))
+    for value, mark in pairs:
+        text = text.replace(printable(value), mark) if value else text
+    return text
+
+
+def pack(grid: Grid, most: int) -> dict[str, Any]:
+    """The object that the page's script reads; 0 bytes of a frame: no traces at all."""
+    packing = _Packing(most)
+    columns = range(len(grid.tested))
+    return {
+        "verdicts": [str(each) for each in Verdict],
+        "levels": list(LEVELS),
+        "testees": [
+            {"target": printable(each.target), "title": printable(each.title)}
+            for each in grid.tested
+        ],
+        "cases": [packing.case(row) for row in grid.rows],
+        "grid": [[packing.cell(row.cells[each]) for row in grid.rows] for each in columns],
+        "cells": packing.cells.kept,
+        "spans": packing.spans.kept,
+        "outcomes": packing.outcomes.kept,
+        "lines": packing.lines.kept,
+        "names": packing.names.kept,
+        "frames": packing.frames.kept,
+        "texts": packing.texts.kept,
+    }
