@@ -15,6 +15,8 @@ from functools import cache
 from typing import Any
 
 from pdwire.reading import Reading, ReadingError, packaged_spec
+from pdwire.reading.spec import Message
+from pdwire.reading.types import write_slot
 from pdwire_conformance.proof.spec import load_spec
 from pdwire_conformance.suite.case import Frames
 
@@ -30,6 +32,12 @@ Values = dict[str, Any]
 def reading() -> Reading:
     """The interpreted reading of the shipped spec."""
     return Reading(packaged_spec())
+
+
+@cache
+def heard(key: str) -> Message:
+    """The message as the interpreted reading knows it; looked up once."""
+    return reading().message(key)
 
 
 def native(value: Any) -> Any:  # noqa: ANN401 - any value of the export
@@ -78,6 +86,12 @@ class Bench:
         at = position + self.shift
         return (*self.frames[:at], raw, *self.frames[at + 1 :])
 
+    def raw(self, name: str, value: object) -> bytes:
+        """One value as its frame alone, whatever the rules across frames say of it."""
+        _, layout = reading().layout(heard(self.key), self.layout["id"])
+        slot = layout.frames[self.slots[name]["position"]]
+        return write_slot(slot, native(value), self.slots[name]["value_type"], None)
+
     def given(self, **changes: object) -> tuple[Values, Frames] | None:
         """The good message with some values changed, and those that go with them."""
         values = fitted(self.message, self.layout, self.values | changes, changes)
@@ -92,14 +106,14 @@ class Bench:
 
     def read(self, frames: Frames) -> Values | None:
         """What the layout reads, as Python has it; ``None`` where it refuses."""
-        note = reading().annotate(reading().message(self.key), self.layout["id"], frames)
+        note = reading().annotate(heard(self.key), self.layout["id"], frames)
         return note.values if note.exact else None
 
 
 def encoded(at: Bench, values: Values) -> Frames:
     """The canonical frames; raises :class:`~pdwire.reading.ReadingError`."""
     told = {name: native(value) for name, value in values.items()}
-    return tuple(reading().encode(at.key, at.layout["id"], told))
+    return tuple(reading().encode(heard(at.key), at.layout["id"], told))
 
 
 @cache

@@ -162,9 +162,9 @@ def _tag(value: object, number: int) -> str:
 def empties(at: Subject) -> Iterator[Case]:
     """What an empty frame means, read and written."""
     for name, slot in at.bench.slots.items():
-        if "position" not in slot or "value" not in slot.get("empty", {}):
+        if "position" not in slot or "empty" not in slot:
             continue
-        meaning = slot["empty"]["value"]
+        meaning = _meaning(slot["empty"], at.bench.values)
         made = at.bench.given(**{name: meaning})
         if made is None:
             continue
@@ -189,6 +189,15 @@ def empties(at: Subject) -> Iterator[Case]:
             expectation=_written(at.bench, slot, frames),
             clauses=clauses,
         )
+
+
+def _meaning(empty: Json, values: Values) -> object:
+    """What an empty frame means, a repetition filled in."""
+    if "value" in empty:
+        return empty["value"]
+    repeat = empty["repeat"]
+    word = values[repeat["from_field"]] if "from_field" in repeat else repeat["word"]
+    return [word] * len(values[repeat["like"]])
 
 
 def _emptied(bench: Bench, slot: Json, frames: Frames) -> Frames:

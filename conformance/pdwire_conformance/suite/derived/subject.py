@@ -51,10 +51,8 @@ class Subject:
 
     @property
     def spoken(self) -> str:
-        """The message and its releases, for prose: ``TransferInfo (r3, 0.5.17 to 0.5.23)``."""
-        releases = self.layout["speakers"][self.backend]
-        told = releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
-        return f"{self.message['name']} (layout {self.layout['id']}, {told})"
+        """The message and its layout, for prose: ``TransferInfo (layout r3)``."""
+        return f"{self.message['name']} (layout {self.layout['id']})"
 
     def clause(self, end: str) -> str:
         """The id of a clause of this layout."""
