@@ -130,9 +130,13 @@ class Handover:
 
     def open(self, room: Room, *, hold: int = 0) -> None:
         """Ask on every decode rank, send on every prefill rank, ``hold`` chunks kept back."""
+        self.receive(room)
+        self.send(room, hold=hold)
+
+    def receive(self, room: Room) -> None:
+        """Ask on every decode rank."""
         for side in self.decodes[room.fleet]:
             self._receive(side, room)
-        self.send(room, hold=hold)
 
     def send(self, room: Room, *, hold: int = 0) -> None:
         """Send on every prefill rank."""

@@ -56,6 +56,8 @@ class Options:
     """Tokens per page."""
     pages: int = 64
     aux_rows: int = 16
+    host: str = "127.0.0.1"
+    """Ours only: the address that this side binds and announces."""
     wire: str = ""
     """Ours only: the release whose layouts to speak; empty: the newest, or a mixed fleet."""
 

@@ -80,6 +80,11 @@ class Ours(Operations):
         super().__init__(options)
         self._manager: Any = None
 
+    @property
+    def manager(self) -> Any:
+        """The manager, once it is started."""
+        return self._manager
+
     def hello(self, request: Request) -> Answer:
         """Ours hears aborts; it waits for acknowledgements where they name a generation.
 
@@ -182,6 +187,8 @@ def _regions(kind: str, regions: list[Held]) -> dict[str, Any]:
 def _config(options: Options, bootstrap_port: int) -> ManagerConfig:
     return ManagerConfig(
         release=options.wire or ORDER[-1],
+        host=options.host,
+        bootstrap_host=options.host,
         bootstrap_port=bootstrap_port,
         is_mla=options.mla,
         parallel=ParallelInfo(

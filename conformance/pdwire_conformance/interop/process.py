@@ -38,6 +38,8 @@ class Side(Peer):
         )
         self.options = options
         self.bootstrap = ""
+        self.port = 0
+        """Of the control socket, once it is started."""
         self.shared: Any = None
 
     @property
@@ -61,6 +63,7 @@ class Side(Peer):
         given = {"bootstrap": first.bootstrap, "shared": first.shared} if first else {}
         told = self.ask("start", **given)
         self.bootstrap, self.shared = str(told["bootstrap"]), told.get("shared")
+        self.port = int(told["rank_port"])
 
     def poll(self, *rooms: int) -> dict[int, tuple[str, str]]:
         """KVPoll name and failure reason of each room."""
