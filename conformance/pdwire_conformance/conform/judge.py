@@ -196,7 +196,8 @@ def show(values: object) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    """One line that any report can write: half of a surrogate pair becomes its escape."""
+    line = " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
     return line if len(line) <= 300 else f"{line[:300]}…"
 
 
