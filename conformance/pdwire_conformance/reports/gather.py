@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pdwire.wire.table import ORDER
 from pdwire_conformance.conform.events import (
     CaseEvent,
     EndEvent,
@@ -34,6 +35,7 @@ __all__ = [
     "gather",
     "group_of",
     "is_clean",
+    "span",
     "worst",
 ]
 
@@ -48,6 +50,9 @@ WORST: Final = (
     Verdict.SKIPPED,
 )
 """From the worst to that which says least; passing in one release outweighs a skip."""
+
+
+_AGE: Final = {release: age for age, release in enumerate(ORDER)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +80,9 @@ class Tested:
 
     @property
     def releases(self) -> tuple[str, ...]:
-        """The releases that cases ran in, in the order in which they came."""
-        return tuple(dict.fromkeys(case.release for case in self.cases if case.release))
+        """The releases that cases ran in, oldest first; what is no release comes last."""
+        named = dict.fromkeys(case.release for case in self.cases if case.release)
+        return tuple(sorted(named, key=lambda each: _AGE.get(each, len(_AGE))))
 
     @property
     def seconds(self) -> float:
@@ -122,6 +128,13 @@ def _faults(
         )
     elif (counted := sum(sum(end.counts.values()) for end in ends)) != len(came):
         yield f"the run counted {counted} results, the stream has {len(came)}: lines are missing"
+
+
+def span(releases: Sequence[str], none: str = "no release") -> str:
+    """Releases in few words: each of two, else the first and the last of how many."""
+    if len(releases) <= 2:
+        return ", ".join(releases) or none
+    return f"{releases[0]} to {releases[-1]} ({len(releases)} releases)"
 
 
 def is_clean(tested: Sequence[Tested]) -> bool:

@@ -4,7 +4,8 @@ Rules:
 
 * Everything that came from a stream is escaped by the template, or is JSON that the script
   puts on the page as text. A policy in the page itself forbids every other source.
-* The matrix is readable without scripts; filters and the page of a case need them.
+* The matrix is readable without scripts: whole where it is small, else its groups and the
+  cases that somebody did not pass. Filters and the page of a case need scripts.
 * A verdict is a sign and a colour, never a colour alone.
 * The page stays small: see :mod:`.pack`.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +24,7 @@ from typing import Any, Final
 
 from pdwire_conformance.conform.events import Event, Verdict, counts
 
-from .gather import LEVELS, Tested, by_level, closing, gather, is_clean, worst
+from .gather import LEVELS, Tested, by_level, closing, gather, is_clean, span, worst
 from .pack import Grid, Row, build_grid, pack_within
 from .text import printable
 
@@ -56,10 +58,16 @@ _BAR: Final = (
     Verdict.SKIPPED,
 )
 """The order of a testee's bar and counts: what holds at the left."""
-BUDGET: Final = 4_000_000
-"""Characters of the packed matrix; the table beside it takes at most about 1.5 million."""
+BUDGET: Final = 3_500_000
+"""Characters of the packed matrix."""
+STATIC: Final = 60_000
+"""Cells of the table that stands in the page as such, about 25 characters each."""
+_NAME: Final = 6
+"""Cells that the name of a case is as long as."""
+_HOLDS: Final = frozenset({None, Verdict.PASSED, Verdict.SKIPPED})
 _EARLY: Final = 'document.documentElement.classList.add("js")'
 """Runs before the table is laid out: folded rows then cost nothing."""
+_JOINT: Final = re.compile(r"(?<=[/_:@])|(?<===)")
 _WIDE, _MEDIUM = 4, 10
 """Up to so many testees a cell has room for words, or for numbers."""
 
@@ -94,13 +102,15 @@ def render(events: Sequence[Event]) -> str:
     tested = gather(events)
     grid = build_grid(tested)
     data, most = pack_within(grid, BUDGET)
+    whole = len(grid.rows) * (len(tested) + _NAME) <= STATIC
     scripts = {"early": _EARLY, "script": _asset("report.js")}
     page: str = _template().render(
         clean=is_clean(tested),
         closing=closing(tested),
         testees=[_testee(each) for each in tested],
         problems=[(printable(t.target), printable(p)) for t in tested for p in t.problems],
-        groups=list(_groups(grid)),
+        groups=list(_groups(grid, whole=whole)),
+        whole=whole,
         legend=[(str(each), SIGNS[each], _MEANING[each]) for each in Verdict],
         found=[str(each) for each in counts(case for t in tested for case in t.cases)],
         levels=_unique(row.case.level for row in grid.rows),
@@ -112,7 +122,7 @@ def render(events: Sequence[Event]) -> str:
         style=_asset("report.css"),
         **scripts,
         allowed=" ".join(map(_source, scripts.values())),
-        data=_inert(data),
+        data=data,
     )
     return page
 
@@ -136,14 +146,9 @@ def _template() -> Any:  # noqa: ANN401 - Jinja2's template; its types come with
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    # A long name breaks behind its own joints before it breaks anywhere.
+    environment.filters["parts"] = _JOINT.split
     return environment.from_string(_asset("report.html.jinja"))
-
-
-def _inert(data: str) -> str:
-    """JSON that cannot end the element it stands in, nor begin another."""
-    for char in "<>&\u2028\u2029":
-        data = data.replace(char, f"\\u{ord(char):04x}")
-    return data
 
 
 def _unique(values: Iterator[str]) -> list[str]:
@@ -155,11 +160,10 @@ def _testee(tested: Tested) -> dict[str, Any]:
     must = by_level(tested.cases).get(LEVELS[0], {})
     judged = sum(must.values()) - must.get(Verdict.SKIPPED, 0)
     held = must.get(Verdict.PASSED, 0) + must.get(Verdict.FLAKY, 0)
-    first, *others = tested.releases or ("",)
     return {
         "target": printable(tested.target),
         "title": printable(tested.title),
-        "releases": printable(f"{first} to {others[-1]}" if others else first),
+        "releases": printable(span(tested.releases, none="")),
         "started": _when(tested.starts[-1].started) if tested.starts else "",
         "seconds": tested.seconds,
         "must": f"{held:,} of {judged:,} MUST" if judged else "no MUST judged",
@@ -176,18 +180,22 @@ def _when(started: str) -> str:
         return printable(started)
 
 
-def _groups(grid: Grid) -> Iterator[_Group]:
+def _groups(grid: Grid, *, whole: bool) -> Iterator[_Group]:
+    room = STATIC // (len(grid.tested) + _NAME)
     for name, members in groupby(grid.rows, key=lambda row: row.group):
         rows = list(members)
         shown = printable(name)
+        told = [row for row in rows if whole or not _HOLDS.issuperset(row.verdicts)]
+        lines = tuple(_line(row, shown) for row in told[: max(room, 0)])
         yield _Group(
             name=shown,
             size=len(rows),
             cells=tuple(
                 _joined(each) for each in zip(*(row.verdicts for row in rows), strict=True)
             ),
-            lines=tuple(_line(row, shown) for row in rows),
+            lines=lines,
         )
+        room -= len(lines)
 
 
 def _joined(verdicts: Sequence[Verdict | None]) -> _Cell:

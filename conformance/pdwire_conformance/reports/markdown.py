@@ -16,7 +16,7 @@ from typing import Final
 
 from pdwire_conformance.conform.events import CaseEvent, Event, Verdict, counts
 
-from .gather import LEVELS, Tested, by_level, closing, gather, is_clean
+from .gather import LEVELS, Tested, by_level, closing, gather, is_clean, span
 from .text import cut_hex, printable
 
 __all__ = ["MOST", "render"]
@@ -58,8 +58,7 @@ def _held(found: dict[str, int]) -> str:
 
 
 def _releases(tested: Tested) -> str:
-    first, *others = tested.releases or ("–",)
-    return _words(f"{first}–{others[-1]}" if others else first)
+    return _words(span(tested.releases, none="–"))
 
 
 def _problems(tested: Sequence[Tested]) -> Iterator[str]:

@@ -4,8 +4,9 @@ Rules:
 
 * What repeats is stored once and referred to by number: texts, frames, trace lines,
   outcomes, and whole cells. Twenty-five releases that fail a case alike cost one outcome.
-* A trace is kept for what did not pass, or was not merely skipped. Frames are cut at the
-  first of :data:`CUTS` with which the page stays within its budget, and the page says so.
+* What was expected, what came and the trace are kept of what did not pass and was not
+  merely skipped. Frames are cut at the first of :data:`CUTS` with which the page stays
+  within its budget, and the page says so.
 * Words of a case and a testee are shown, never interpreted: they are made printable here.
 
 The page's script reads this form and nothing else does; it may change with the page.
@@ -13,7 +14,10 @@ The page's script reads this form and nothing else does; it may change with the 
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -28,6 +32,7 @@ __all__ = ["CUTS", "Grid", "Row", "build_grid", "pack", "pack_within"]
 CUTS: Final = (512, 128, 32, 8)
 """Bytes shown of one frame."""
 _NOTHING: Final = frozenset({Verdict.PASSED, Verdict.SKIPPED, Verdict.FLAKY})
+_DIGITS: Final = re.compile(r"([0-9]+)")
 _SLUG, _TARGET, _RELEASE = "\x01", "\x02", "\x03"
 """Stand for what differs between rerun lines that are otherwise one."""
 
@@ -55,15 +60,20 @@ class Grid:
 
 
 def build_grid(tested: Sequence[Tested]) -> Grid:
-    """Rows by group (written families first), then by layout and slug as they came."""
+    """Rows by group, written families first, and by slug within a group."""
     cells: dict[str, list[list[CaseEvent]]] = {}
     for column, each in enumerate(tested):
         for case in each.cases:
             row = cells.setdefault(case.slug, [[] for _ in tested])
             row[column].append(case)
     rows = [_row(row) for row in cells.values()]
-    rows.sort(key=lambda row: (row.case.family == "spec", row.group))
+    rows.sort(key=lambda row: (row.case.family == "spec", row.group, _natural(row.case.slug)))
     return Grid(tested=tuple(tested), rows=tuple(rows))
+
+
+def _natural(slug: str) -> list[tuple[int, str]]:
+    """Numbers in a slug by their value: r2 comes before r10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in _DIGITS.split(slug)]
 
 
 def _row(cells: Sequence[Sequence[CaseEvent]]) -> Row:
@@ -72,13 +82,20 @@ def _row(cells: Sequence[Sequence[CaseEvent]]) -> Row:
 
 
 def pack_within(grid: Grid, budget: int) -> tuple[str, int]:
-    """The packed grid as JSON, at most about ``budget`` characters; and where frames were cut."""
+    """The grid as gzipped JSON in Base64, and the bytes shown of a frame.
+
+    It has at most ``budget`` characters, or no traces.
+    """
     for most in CUTS:
-        text = json.dumps(pack(grid, most), separators=(",", ":"))
+        text = _squeezed(pack(grid, most))
         if len(text) <= budget:
             return text, most
-    bare = json.dumps(pack(grid, 0), separators=(",", ":"))
-    return bare, 0
+    return _squeezed(pack(grid, 0)), 0
+
+
+def _squeezed(packed: dict[str, Any]) -> str:
+    octets = json.dumps(packed, separators=(",", ":")).encode()
+    return base64.b64encode(gzip.compress(octets, mtime=0)).decode()
 
 
 class _Pool:
@@ -117,7 +134,8 @@ class _Packing:
 
     def _outcome(self, case: CaseEvent) -> int:
         trace = [] if case.verdict in _NOTHING or not self.most else self._trace(case.trace)
-        words = [self.text(each) for each in (case.expected, case.came, case.reason, case.link)]
+        differs = ("", "") if case.verdict in _NOTHING else (case.expected, case.came)
+        words = [self.text(each) for each in (*differs, case.reason, case.link)]
         rerun = self.texts.add(_template(case))
         return self.outcomes.add([list(Verdict).index(case.verdict), *words, rerun, trace])
 
@@ -144,11 +162,11 @@ class _Packing:
 
 
 def _template(case: CaseEvent) -> str:
-    text = printable(case.rerun)
+    program, space, rest = printable(case.rerun).partition(" ")
     pairs = ((case.slug, _SLUG), (case.target, _TARGET), (case.release, _RELEASE))
     for value, mark in pairs:
-        text = text.replace(printable(value), mark) if value else text
-    return text
+        rest = rest.replace(printable(value), mark) if value else rest
+    return program + space + rest
 
 
 def pack(grid: Grid, most: int) -> dict[str, Any]:

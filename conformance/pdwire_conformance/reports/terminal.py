@@ -21,7 +21,7 @@ from rich.text import Text
 
 from pdwire_conformance.conform.events import CaseEvent, Event, TraceLine, Verdict, counts
 
-from .gather import Tested, by_family, by_level, closing, gather, is_clean
+from .gather import Tested, by_family, by_level, closing, gather, is_clean, span
 from .text import cut, frame_text, kind_of, printable
 
 __all__ = ["STYLES", "render", "show"]
@@ -73,7 +73,7 @@ def _overview(tested: Sequence[Tested]) -> Table:
 
 
 def _summary(tested: Tested, screen: Console) -> None:
-    about = f"{', '.join(tested.releases) or 'no release'}, {tested.seconds:.1f} s"
+    about = f"{span(tested.releases)}, {tested.seconds:.1f} s"
     screen.print(Text.assemble((printable(tested.title), "bold"), f": {about}"), soft_wrap=True)
     if tested.cases:
         screen.print(_table("level", by_level(tested.cases), total="all"))

@@ -1,12 +1,23 @@
-"use strict";
 // Everything shown comes from the packed data, as text: no markup is ever made of it.
 const page = document.documentElement;
-const data = JSON.parse(document.getElementById("data").textContent);
+const data = await unpacked();
 const SIGN = {passed: "✓", failed: "✗", skipped: "–", error: "!", known: "◆", unexpected: "▲", flaky: "~"};
 const BAD = new Set(["failed", "error", "unexpected"]);
 const WORST = ["error", "failed", "unexpected", "known", "flaky", "passed", "skipped"];
 const text = (n) => data.texts[n];
 const byId = (id) => document.getElementById(id);
+
+async function unpacked() {
+  if (!("DecompressionStream" in globalThis)) {
+    page.classList.remove("js");
+    document.getElementById("old").hidden = false;
+    throw new Error("no DecompressionStream");
+  }
+  const packed = atob(document.getElementById("data").textContent);
+  const bytes = Uint8Array.from(packed, (char) => char.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
 
 function el(tag, about = {}, ...children) {
   const made = document.createElement(tag);
@@ -30,25 +41,61 @@ const cases = data.cases.map((told, index) => {
   };
 });
 const bySlug = new Map(cases.map((each) => [each.slug, each]));
+const addressOf = (each) => `#/case/${each.slug.split("/").map(encodeURIComponent).join("/")}`;
 const cell = (testee, index) => data.cells[data.grid[testee][index]];
 const verdictOf = (outcome) => data.verdicts[data.outcomes[outcome][0]];
 const worst = data.cells.map((results) =>
   WORST.find((each) => results.some(([outcome]) => verdictOf(outcome) === each)) ?? "");
 const verdict = (testee, index) => worst[data.grid[testee][index]];
-for (const each of cases) {
-  each.text = [each.slug, each.level, each.purpose, each.expectation, ...each.clauses, ...each.reports]
-    .join("\n").toLowerCase();
-}
+const searched = (each) => each.text ??=
+  [each.slug, each.level, each.purpose, each.expectation, ...each.clauses, ...each.reports].join("\n").toLowerCase();
 
-// The matrix: filters decide which rows show; a group shows when one of its rows does.
+// The matrix. Rows of a group are made when it is unfolded, so that tens of thousands cost nothing.
+const PIECE = 300;
+const MOST_CELLS = 60000;
 const form = byId("filters");
-const groups = [...document.querySelectorAll("#matrix tbody")];
-const rows = [];
-for (const body of groups) {
-  for (const row of [...body.rows].slice(1)) rows.push({row, body});
-}
+const matrix = byId("matrix");
 const columns = [...data.testees.keys()];
 let shown = cases;
+const groups = [...document.querySelectorAll("#matrix tbody")].map((body) => ({body, cases: [], shown: []}));
+{
+  let at = -1;
+  let last = null;
+  for (const each of cases) {
+    if (each.group !== last) { at += 1; last = each.group; }
+    groups[at].cases.push(each);
+    groups[at].shown.push(each);
+  }
+}
+
+function rowOf(each) {
+  const name = each.slug.startsWith(`${each.group}/`) ? each.slug.slice(each.group.length + 1) : each.slug;
+  const link = el("a", {href: addressOf(each)}, name);
+  const row = el("tr", {}, el("th", {scope: "row"}, link, el("i", {}, each.level)));
+  for (const testee of columns) {
+    const found = verdict(testee, each.index);
+    const made = row.insertCell();
+    made.className = found;
+    made.textContent = SIGN[found] ?? "";
+  }
+  row.case = each;
+  return row;
+}
+function grow(group) {
+  const {body} = group;
+  const from = body.rows.length - 1;
+  body.append(...group.shown.slice(from, from + PIECE).map(rowOf));
+  const left = group.shown.length - from - PIECE;
+  if (left <= 0) return;
+  const more = el("button", {type: "button"}, `${Math.min(left, PIECE)} more of ${left.toLocaleString("en")}`);
+  const row = el("tr", {class: "m"}, el("th", {}, more), el("td", {colspan: columns.length}));
+  more.addEventListener("click", () => { row.remove(); grow(group); });
+  body.append(row);
+}
+function fill(group) {
+  while (group.body.rows.length > 1) group.body.deleteRow(-1);
+  if (group.body.classList.contains("open")) grow(group);
+}
 
 const FITS = {
   bad: (found) => found.some((each) => BAD.has(each)),
@@ -61,7 +108,7 @@ function fits(each, wanted) {
   if (wanted.backend && each.backend !== wanted.backend) return false;
   if (wanted.role && each.role !== wanted.role) return false;
   if (wanted.group && each.group !== wanted.group) return false;
-  if (!wanted.words.every((word) => each.text.includes(word))) return false;
+  if (!wanted.words.every((word) => searched(each).includes(word))) return false;
   if (!wanted.verdict && wanted.testee === "") return true;
   const asked = wanted.testee === "" ? columns : [Number(wanted.testee)];
   const found = asked.map((testee) => verdict(testee, each.index));
@@ -74,26 +121,31 @@ function filter() {
   const active = Object.values(wanted).some(Boolean);
   wanted.words = wanted.q.toLowerCase().split(/\s+/).filter(Boolean);
   shown = cases.filter((each) => fits(each, wanted));
-  const kept = new Set(shown.map((each) => each.index));
-  const alive = new Set();
-  rows.forEach(({row, body}, index) => {
-    row.hidden = !kept.has(index);
-    if (!row.hidden) alive.add(body);
-  });
-  for (const body of groups) body.hidden = !alive.has(body);
+  const kept = new Set(shown);
+  for (const group of groups) {
+    group.shown = group.cases.filter((each) => kept.has(each));
+    group.body.hidden = group.shown.length === 0;
+  }
   if (active) unfold(shown.length <= 400 || wanted.group !== "");
+  else groups.forEach(fill);
   const many = cases.length.toLocaleString("en");
   byId("shown").textContent = active ? `${shown.length.toLocaleString("en")} of ${many} cases` : `${many} cases`;
   byId("none").hidden = shown.length > 0;
   return wanted;
 }
 
-function fold(body, open) {
-  body.classList.toggle("open", open);
-  body.rows[0].querySelector("button").setAttribute("aria-expanded", String(open));
+function fold(group, open) {
+  group.body.classList.toggle("open", open);
+  group.body.rows[0].querySelector("button").setAttribute("aria-expanded", String(open));
+  fill(group);
 }
 function unfold(open) {
-  for (const body of groups) fold(body, open && !body.hidden);
+  let room = MOST_CELLS / Math.max(columns.length, 1);
+  for (const group of groups) {
+    const fits = open && !group.body.hidden && room > 0;
+    if (fits) room -= Math.min(group.shown.length, PIECE);
+    fold(group, fits);
+  }
   byId("unfold").textContent = open ? "Fold all" : "Unfold all";
 }
 
@@ -107,21 +159,17 @@ form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("reset", () => setTimeout(() => { filter(); unfold(false); remember(); }));
 byId("unfold").addEventListener("click", () => unfold(byId("unfold").textContent === "Unfold all"));
 
-const matrix = byId("matrix");
 function placeOf(target) {
   const at = target.closest("td");
-  const row = at?.parentElement;
-  if (!row || row.classList.contains("g")) return null;
-  const slug = decodeURIComponent(row.querySelector("a").hash.slice("#/case/".length));
-  return {each: bySlug.get(slug), testee: at.cellIndex - 1};
+  const each = at?.parentElement.case;
+  return each ? {each, testee: at.cellIndex - 1} : null;
 }
 matrix.addEventListener("click", (event) => {
-  const button = event.target.closest("tr.g");
-  if (button) return fold(button.parentElement, !button.parentElement.classList.contains("open"));
+  const head = event.target.closest("tr.g");
+  const group = head && groups.find(({body}) => body === head.parentElement);
+  if (group) return fold(group, !group.body.classList.contains("open"));
   const place = placeOf(event.target);
-  if (place && verdict(place.testee, place.each.index)) {
-    location.hash = `#/case/${encodeURIComponent(place.each.slug)}`;
-  }
+  if (place && verdict(place.testee, place.each.index)) location.hash = addressOf(place.each);
 });
 matrix.addEventListener("mouseover", (event) => {
   const place = placeOf(event.target);
@@ -163,7 +211,7 @@ function copier(code) {
   return button;
 }
 
-function reruns(template, each, whom) {
+function reruns(template, each, whom, open) {
   if (!template) return null;
   const lines = [...new Set(whom.flatMap(({target, releases}) =>
     releases.map((release) => filled(template, each, target, release))))];
@@ -171,22 +219,23 @@ function reruns(template, each, whom) {
     const code = el("code", {tabindex: "0"}, line);
     return el("div", {class: "rerun"}, code, copier(code));
   });
-  if (made.length < 2) return made[0];
-  return el("details", {class: "more"}, el("summary", {}, `${made.length} commands that rerun it`), ...made);
+  if (made.length === 1 && open) return made[0];
+  const title = made.length === 1 ? "Command that reruns it" : `${made.length} commands that rerun it`;
+  return el("details", {class: "more"}, el("summary", {}, title), ...made);
 }
 
 function ascii(hex) {
-  if (hex.includes("…") || !/^(2[0-9a-f]|[3-6][0-9a-f]|7[0-9a-e])+$/.test(hex)) return "";
-  if (hex.length % 2 || !/^(?:[2-7][0-9a-f])+$/.test(hex)) return "";
+  if (!/^(?:[2-6][0-9a-f]|7[0-9a-e])+$/.test(hex)) return "";
   return `"${hex.replace(/../g, (pair) => String.fromCharCode(parseInt(pair, 16)))}"`;
 }
 function frameRow(frame, position, name) {
   const [hex, rest] = data.frames[frame].split("…");
   const size = rest ? rest.replace(/[^\d]/g, "") : hex.length / 2;
+  const words = rest ? "" : ascii(hex);
   const bytes = hex ? hex.replace(/(.{8})(?=.)/g, "$1 ") + (rest ? " …" : "") : "(empty)";
   return el("tr", {}, el("td", {class: "n"}, String(position)), el("td", {class: "name"}, name ?? ""),
-    el("td", {class: "n size"}, String(size)), el("td", {class: "hex"}, ascii(hex) || bytes,
-      ascii(hex) ? el("div", {class: "note"}, bytes) : null));
+    el("td", {class: "n size"}, String(size)), el("td", {class: "hex"}, words || bytes,
+      words ? el("div", {class: "note"}, bytes) : null));
 }
 function wire([line, at]) {
   const [way, told, frames, names] = data.lines[line];
@@ -228,7 +277,7 @@ function outcomeSection([outcome, whom], each) {
   const why = text(reason) || text(link)
     ? pairs(["Reason", text(reason)], ["See", text(link) ? linkTo(text(link)) : ""]) : null;
   return el("section", {class: "outcome"}, head,
-    el("div", {}, versus, why, ...trace.map(wire), reruns(text(rerun), each, whom)));
+    el("div", {}, versus, why, ...trace.map(wire), reruns(text(rerun), each, whom, BAD.has(name) || name === "known")));
 }
 
 function neighbours(each) {
@@ -237,7 +286,7 @@ function neighbours(each) {
   return {before: listed[at - 1], after: listed[at + 1], at: at + 1, of: listed.length};
 }
 function step(label, each) {
-  return each ? el("a", {href: `#/case/${encodeURIComponent(each.slug)}`}, label)
+  return each ? el("a", {href: addressOf(each)}, label)
     : el("a", {"aria-disabled": "true"}, label);
 }
 function draw(each) {
@@ -312,7 +361,7 @@ if (matchMedia("(max-width: 600px)").matches && columns.length > 1) {
   document.querySelector("details.testees").open = false;
 }
 // What is not clean is unfolded at first, if it is not too much to look at.
-const broken = groups.filter((body) => body.rows[0].querySelector("td.failed,td.error,td.unexpected"));
-if (broken.length <= 3) broken.forEach((body) => fold(body, true));
+const broken = groups.filter(({body}) => body.rows[0].querySelector("td.failed,td.error,td.unexpected"));
 if (groups.length === 1) fold(groups[0], true);
+else if (broken.length <= 3) broken.forEach((group) => fold(group, true));
 route();
