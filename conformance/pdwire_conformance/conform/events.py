@@ -12,7 +12,7 @@ Rules:
 * Verdicts: ``passed``, ``failed``, ``skipped`` (it does not apply; ``reason`` says why),
   ``error`` (the testee broke the protocol or a deadline), ``known`` (fails, and is listed
   as known to), ``unexpected`` (passes, and is listed as known to fail), ``flaky`` (listed
-  as flaky; passed within the repetitions that it is given).
+  as flaky; passed within the repetitions that it is given, but not at once).
 * A run is clean when there is no ``failed``, ``error``, ``unexpected`` and no problem.
 """
 
