@@ -25,6 +25,7 @@ Rules:
   a testee need not be asked again to read the next line.
 * Frames are lower-case hex, guard included. Values have the form of the JSON export:
   numbers, strings, booleans, ``null``, lists, and ``{"hex": "…"}`` for bytes.
+* The values of an ``encode`` are whole: every field of the message is in them.
 * Integers are JSON numbers, exact at any size: rooms go to 2^63-1 and pointers to 2^64-1,
   beyond what a parser that makes floats of them can hold. Such a testee reads its lines
   with one that does not.
