@@ -17,12 +17,12 @@ from pdwire_conformance.testees.protocol import Answer, Hello
 
 from .judge import judge, request_of, unasked
 from .known import Known
-from .outcome import End, Outcome, judged
+from .outcome import End, Outcome, judged, worst
 from .seat import Broken, Seat
 from .select import Item
 from .trace import trace_of
 
-__all__ = ["ask", "worst"]
+__all__ = ["ask"]
 
 
 def ask(
@@ -51,18 +51,6 @@ def _again(item: Item, outcome: Outcome, seat: Seat, hello: Hello, known: Known)
         (outcome,) = _once([item], seat, hello)
         outcome = replace(outcome, attempts=attempt)
     return outcome
-
-
-def worst(outcomes: Sequence[Outcome]) -> Outcome:
-    """The worst of several askings of one case; says how often, where they differ."""
-    found = max(outcomes, key=lambda outcome: outcome.end)
-    bad = sum(not outcome.is_good for outcome in outcomes)
-    seconds = sum(outcome.seconds for outcome in outcomes)
-    if not bad or bad == len(outcomes):
-        return replace(found, seconds=seconds)
-    told = f"{bad} of {len(outcomes)} times"
-    reason = f"{told}: {found.reason}" if found.reason else told
-    return replace(found, seconds=seconds, reason=reason)
 
 
 def _once(items: Sequence[Item], seat: Seat, hello: Hello) -> list[Outcome]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
 
+from pdwire_conformance.suite.case import Live
 from pdwire_conformance.testees.protocol import TesteeError
 
 from .codec import ask
 from .events import Verdict
 from .known import Known
+from .outcome import Outcome
 from .plan import Plan
 from .run import case_event
 from .seat import Budget, Seat
@@ -28,6 +31,7 @@ class Held:
         self.plan = plan
         self.known = Known(plan.known, plan.target)
         self._stack = ExitStack()
+        self._play: Callable[[Item, Known, int], Outcome] | None = None
         self._seat = self._stack.enter_context(Seat(plan.make, Budget(plan.restarts)))
         try:
             self._hello = self._seat.hello()
@@ -48,13 +52,26 @@ class Held:
     def test(self, item: Item, rerun: str = "") -> None:
         """Ask one case, and end the test as the case ends; ``rerun`` is told where it fails."""
         __tracebackhide__ = True
-        steps = ask([item], self._seat, self._hello, known=self.known, repeat=self.plan.repeat)
-        ((_, outcome),) = steps
-        event = case_event(self.plan, self.known, item, outcome)
+        event = case_event(self.plan, self.known, item, self._outcome(item))
         if event.verdict is Verdict.SKIPPED:
             pytest.skip(event.reason)
         if event.verdict in {Verdict.FAILED, Verdict.ERROR, Verdict.KNOWN}:
             pytest.fail(tell(replace(event, rerun=rerun or event.rerun)), pytrace=False)
+
+    def _outcome(self, item: Item) -> Outcome:
+        if isinstance(item.case.check, Live):
+            return self._played(item)
+        steps = ask([item], self._seat, self._hello, known=self.known, repeat=self.plan.repeat)
+        ((_, outcome),) = steps
+        return outcome
+
+    def _played(self, item: Item) -> Outcome:
+        if self._play is None:
+            # Engines and managers are optional, and loading them takes a second.
+            from .rank import Ranks  # noqa: PLC0415
+
+            self._play = self._stack.enter_context(Ranks(self.plan.target)).run
+        return self._play(item, self.known, self.plan.repeat)
 
     def close(self) -> None:
         """End the testee."""

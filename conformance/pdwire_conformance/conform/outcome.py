@@ -15,14 +15,15 @@ skipped    whatever          ``skipped``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from .events import TraceLine, Verdict
 from .judge import Judgement
 from .known_file import Entry
 
-__all__ = ["End", "Outcome", "judged", "verdict"]
+__all__ = ["End", "Outcome", "judged", "verdict", "worst"]
 
 
 class End(IntEnum):
@@ -66,6 +67,18 @@ def judged(
         seconds=seconds,
         trace=trace,
     )
+
+
+def worst(outcomes: Sequence[Outcome]) -> Outcome:
+    """The worst of several askings of one case; says how often, where they differ."""
+    found = max(outcomes, key=lambda outcome: outcome.end)
+    bad = sum(not outcome.is_good for outcome in outcomes)
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    if not bad or bad == len(outcomes):
+        return replace(found, seconds=seconds)
+    told = f"{bad} of {len(outcomes)} times"
+    reason = f"{told}: {found.reason}" if found.reason else told
+    return replace(found, seconds=seconds, reason=reason)
 
 
 def verdict(outcome: Outcome, listed: Entry | None) -> tuple[Verdict, str]:

@@ -21,7 +21,7 @@ from importlib.metadata import version
 from queue import LifoQueue
 
 from pdwire.wire.table import ORDER
-from pdwire_conformance.suite.case import Role
+from pdwire_conformance.suite.case import Live
 from pdwire_conformance.testees.protocol import Hello, TesteeError
 
 from . import codec
@@ -70,11 +70,16 @@ def _cases(
     free = LifoQueue[Seat]()
     for seat in reversed(seats):  # the first has been started already: it is taken first
         free.put(seat)
-    codecs = [item for item in items if item.case.role is Role.CODEC]
+    codecs = [item for item in items if not isinstance(item.case.check, Live)]
     lanes: list[Lane[Step]] = [
         partial(_codec_lane, plan, known, hello, codecs[at : at + plan.batch], free)
         for at in range(0, len(codecs), plan.batch)
     ]
+    if len(codecs) < len(items):
+        # Engines and managers are optional, and loading them takes a second: only on demand.
+        from .rank import lanes_of  # noqa: PLC0415
+
+        lanes += lanes_of(plan, known, items[len(codecs) :])
     with closing(in_order(lanes, plan.jobs)) as steps:
         for item, outcome in steps:
             event = case_event(plan, known, item, outcome)
@@ -163,4 +168,4 @@ def _problems(
 
 
 def _in_order(told: Counter[Verdict]) -> dict[str, int]:
-    return {verdict: told[verdict] for verdict in Verdict if told[verdict]}
+    return {verdict.value: told[verdict] for verdict in Verdict if told[verdict]}

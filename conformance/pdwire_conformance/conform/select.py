@@ -10,7 +10,8 @@ Rules:
 * A case that shares no backend and no release with the testee does not apply to it and is
   not part of the run. What applies and cannot be asked is run and skipped, with the reason.
 * Codec cases come first, in the suite's order; then live ones, those of one role, backend
-  and release together, because they share a running rank.
+  and release together, because they share a running rank, and of these those that need the
+  same of it.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 
 from pdwire.wire.table import ORDER
-from pdwire_conformance.suite.case import Case, Recognise, Role
+from pdwire_conformance.suite.case import Case, Live, Recognise, Role
 
-__all__ = ["Filters", "Item", "applicable", "codec_only", "matches", "scheduled"]
+__all__ = ["Filters", "Item", "applicable", "matches", "scheduled"]
 
 Releases = Mapping[str, Sequence[str]]
 """Backend -> releases."""
@@ -82,11 +83,6 @@ def matches(glob: str, slug: str) -> bool:
     return fnmatchcase(slug, glob)
 
 
-def codec_only(cases: Iterable[Case]) -> tuple[Case, ...]:
-    """Those that need no running rank."""
-    return tuple(case for case in cases if case.role is Role.CODEC)
-
-
 def applicable(case: Case, releases: Releases) -> tuple[str, ...]:
     """The releases of a case that a testee has, oldest first."""
     has = frozenset(releases.get(case.backend, ()))
@@ -113,7 +109,9 @@ def _chosen(case: Case, has: tuple[str, ...], filters: Filters) -> Iterator[str]
         yield has[-1]
 
 
-def _place(item: Item) -> tuple[int, str, int]:
-    if item.case.role is Role.CODEC:
-        return (0, "", 0)
-    return (list(Role).index(item.case.role), item.case.backend, ORDER.index(item.release))
+def _place(item: Item) -> tuple[int, str, int, list[str]]:
+    case = item.case
+    if not isinstance(case.check, Live):
+        return (0, "", 0, [])
+    rank = (list(Role).index(case.role), case.backend, ORDER.index(item.release))
+    return (*rank, sorted(case.check.needs))
