@@ -68,7 +68,7 @@ _HOLDS: Final = frozenset({None, Verdict.PASSED, Verdict.SKIPPED})
 _EARLY: Final = 'document.documentElement.classList.add("js")'
 """Runs before the table is laid out: folded rows then cost nothing."""
 _JOINT: Final = re.compile(r"(?<=[/_:@])|(?<===)")
-_WIDE, _MEDIUM = 4, 10
+_WIDE, _MEDIUM = 4, 12
 """Up to so many testees a cell has room for words, or for numbers."""
 
 

@@ -6,7 +6,7 @@ Rules:
   brackets where a testee ran the case in several, for a name must be unique in a suite.
 * Known failing and skipped cases are ``skipped`` with the reason; what makes a run unclean
   beside a case is a test case of the class ``run`` with an error, so that CI sees it.
-* What passed is one short line: a suite has tens of thousands.
+* What is fine is one short line: a suite has tens of thousands.
 * XML 1.0 has no escape for control characters: they are written as ``\x1b``.
 """
 
@@ -32,7 +32,7 @@ _TAGS: Final = {
     Verdict.SKIPPED: "skipped",
 }
 _PROPERTIES: Final = ("level", "role", "backend", "release", "message", "layout", "verdict")
-_BYTES: Final = 256
+_BYTES: Final = 64
 
 
 def render(events: Sequence[Event]) -> str:
@@ -89,7 +89,7 @@ def _test(case: CaseEvent, *, alone: bool) -> ET.Element:
         name=_legal(name),
         time=_seconds(case.seconds),
     )
-    if case.verdict is not Verdict.PASSED:
+    if case.verdict.is_bad:
         test.append(_properties((name, str(getattr(case, name))) for name in _PROPERTIES))
     if tag := _TAGS.get(case.verdict):
         told = ET.SubElement(test, tag, message=_legal(_message(case)))

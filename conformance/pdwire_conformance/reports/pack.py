@@ -34,7 +34,7 @@ CUTS: Final = (512, 128, 32, 8)
 _NOTHING: Final = frozenset({Verdict.PASSED, Verdict.SKIPPED, Verdict.FLAKY})
 _DIGITS: Final = re.compile(r"([0-9]+)")
 _SLUG, _TARGET, _RELEASE = "\x01", "\x02", "\x03"
-"""Stand for what differs between rerun lines that are otherwise one."""
+"""Stand for what differs between rerun lines and trace lines that are otherwise one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,19 +133,24 @@ class _Packing:
         return self.cells.add([[key, self.spans.add(span)] for key, span in found.items()])
 
     def _outcome(self, case: CaseEvent) -> int:
-        trace = [] if case.verdict in _NOTHING or not self.most else self._trace(case.trace)
+        trace = [] if case.verdict in _NOTHING or not self.most else self._trace(case)
         differs = ("", "") if case.verdict in _NOTHING else (case.expected, case.came)
         words = [self.text(each) for each in (*differs, case.reason, case.link)]
         rerun = self.texts.add(_template(case))
         return self.outcomes.add([list(Verdict).index(case.verdict), *words, rerun, trace])
 
-    def _trace(self, trace: Sequence[TraceLine]) -> list[list[float]]:
-        return [[self._line(line), round(line.at_s, 3)] for line in trace]
+    def _trace(self, case: CaseEvent) -> list[list[float]]:
+        # One answer to one question: when it came says nothing, and would tell equals apart.
+        timed = case.role != "codec"
+        lines = [(self._line(line, case.release), line.at_s) for line in case.trace]
+        return [[line, round(at_s, 3) if timed else 0] for line, at_s in lines]
 
-    def _line(self, line: TraceLine) -> int:
+    def _line(self, line: TraceLine, release: str) -> int:
         frames = [self.frames.add(cut_hex(printable(each), self.most)) for each in line.frames]
         names = self.names.add([printable(name) for name in line.names])
-        return self.lines.add([line.way, self.text(line.text), frames, names])
+        words = printable(line.text)
+        words = words.replace(release, _RELEASE) if release else words
+        return self.lines.add([line.way, self.texts.add(words), frames, names])
 
     def case(self, row: Row) -> list[Any]:
         case = row.case

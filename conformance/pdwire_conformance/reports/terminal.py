@@ -2,9 +2,11 @@
 
 Rules:
 
-* Failures of one kind (same verdict, message and wording but for numbers) are told once,
-  with the frames; the others of the kind are listed by slug, and counted where they are many.
-* A line per frame: position, name, length, text where it is ASCII, hex as far as it fits.
+* Failures of one kind (verdict, level, message, origin, and wording but for numbers) are
+  told once, with the frames; the others of the kind are listed by slug, and counted where
+  they are many. MUST comes first, and within a level what is most frequent.
+* A line per frame: position, name, length, text where it is ASCII, hex as far as it fits;
+  long ASCII has no hex.
 * With several testees a table compares them; with more than :data:`DETAILED`, that is all
   the counting there is.
 """
@@ -21,7 +23,7 @@ from rich.text import Text
 
 from pdwire_conformance.conform.events import CaseEvent, Event, TraceLine, Verdict, counts
 
-from .gather import Tested, by_family, by_level, closing, gather, is_clean, span
+from .gather import LEVELS, Tested, by_family, by_level, closing, gather, is_clean, span
 from .text import cut, frame_text, kind_of, printable
 
 __all__ = ["STYLES", "render", "show"]
@@ -42,6 +44,7 @@ LIKE: Final = 5
 """Slugs listed beside the one told in full, per kind."""
 FRAMES: Final = 24
 """Frames shown, per trace line."""
+_WORDS: Final = 32
 _Counted = Mapping[str, dict[str, int]]
 
 
@@ -105,7 +108,7 @@ def _failures(tested: Tested, screen: Console) -> None:
     kinds: dict[str, list[CaseEvent]] = {}
     for case in tested.bad:
         kinds.setdefault(_kind(case), []).append(case)
-    ordered = list(kinds.values())
+    ordered = sorted(kinds.values(), key=lambda cases: (_rank(cases[0].level), -len(cases)))
     for cases in ordered[:KINDS]:
         _kind_in_full(cases, screen)
     if rest := ordered[KINDS:]:
@@ -113,9 +116,13 @@ def _failures(tested: Tested, screen: Console) -> None:
         screen.print(f"… and {many:,} more of {len(rest)} other kinds, see --events\n")
 
 
+def _rank(level: str) -> int:
+    return LEVELS.index(level) if level in LEVELS else len(LEVELS)
+
+
 def _kind(case: CaseEvent) -> str:
     wording = kind_of((case.expected, case.came, case.reason))
-    return f"{case.verdict}|{case.family}|{case.message}|{wording}"
+    return f"{case.verdict}|{case.level}|{case.family}|{case.message}|{case.origin}|{wording}"
 
 
 def _kind_in_full(cases: Sequence[CaseEvent], screen: Console) -> None:
@@ -179,6 +186,7 @@ def _plural(word: str, many: Sequence[object]) -> str:
 def _frame(position: int, name: str, frame: str, width: int) -> str:
     size = len(frame) // 2
     head = f"    {position:>3} {printable(name)} {size:>4} B  "
-    if text := frame_text(frame):
-        head += f"{text if len(text) <= 24 else text[:23] + '…'}  "
-    return head + (cut(frame, width - len(head)) if frame else "(empty)")
+    text = frame_text(frame)
+    if len(text) > _WORDS:  # long ASCII is a body: its hex would tell less
+        return head + cut(text, width - len(head))
+    return head + (cut(f"{text}  {frame}".lstrip(), width - len(head)) if frame else "(empty)")

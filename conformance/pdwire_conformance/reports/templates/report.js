@@ -237,10 +237,12 @@ function frameRow(frame, position, name) {
     el("td", {class: "n size"}, String(size)), el("td", {class: "hex"}, words || bytes,
       words ? el("div", {class: "note"}, bytes) : null));
 }
-function wire([line, at]) {
+function wire([line, at], whom) {
   const [way, told, frames, names] = data.lines[line];
   const count = frames.length ? `${frames.length} frame${frames.length === 1 ? "" : "s"}` : "";
-  const about = [text(told), count, at ? `at ${at} s` : ""].filter(Boolean).join(", ");
+  const releases = [...new Set(whom.flatMap((one) => one.releases))];
+  const words = text(told).replaceAll("\u0003", spanOf(releases));
+  const about = [words, count, at ? `at ${at} s` : ""].filter(Boolean).join(", ");
   const arrow = {sent: "→ sent", came: "← came"}[way] ?? `· ${way}`;
   const head = el("p", {}, el("b", {}, arrow), " ", about);
   if (!frames.length) return el("div", {class: "wire"}, head);
@@ -262,8 +264,11 @@ function pairs(...told) {
 
 function releasesOf({target, releases}) {
   const named = releases.filter((release) => release && !target.endsWith(`==${release}`));
-  if (!named.length) return "";
-  return named.length > 3 ? ` ${named[0]} to ${named.at(-1)} (${named.length})` : ` ${named.join(", ")}`;
+  return named.length ? ` ${spanOf(named)}` : "";
+}
+function spanOf(releases) {
+  if (releases.length <= 3) return releases.join(", ");
+  return `${releases[0]} to ${releases.at(-1)} (${releases.length} releases)`;
 }
 function outcomeSection([outcome, whom], each) {
   const [, expected, came, reason, link, rerun, trace] = data.outcomes[outcome];
@@ -277,7 +282,7 @@ function outcomeSection([outcome, whom], each) {
   const why = text(reason) || text(link)
     ? pairs(["Reason", text(reason)], ["See", text(link) ? linkTo(text(link)) : ""]) : null;
   return el("section", {class: "outcome"}, head,
-    el("div", {}, versus, why, ...trace.map(wire), reruns(text(rerun), each, whom, BAD.has(name) || name === "known")));
+    el("div", {}, versus, why, ...trace.map((line) => wire(line, whom)), reruns(text(rerun), each, whom, BAD.has(name) || name === "known")));
 }
 
 function neighbours(each) {
