@@ -80,7 +80,7 @@ def pytest_collection_modifyitems(
         raise pytest.UsageError("--pdwire-target: no case that meets the filters applies to it")
     suite: Suite = Suite.from_parent(session, name=_NAME, nodeid=_NAME)
     suite.held = held
-    items.extend(suite.collect())
+    items.extend(session.genitems(suite))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -106,8 +106,8 @@ class Suite(pytest.Collector):
 
 class _Item(pytest.Item):
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Where it comes from: no file, so the id stands for it."""
-        return self.config.rootpath / _NAME, None, self.name
+        """No file, and a headline that does not end as the id does: pytest would split that."""
+        return self.config.rootpath / _NAME, None, self.name.replace("@", " at ")
 
 
 class CaseItem(_Item):

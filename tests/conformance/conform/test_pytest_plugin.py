@@ -1,0 +1,194 @@
+"""The suite as pytest items and as a test class, run by a pytest of its own in an empty folder."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from pdwire_conformance.conform import base_class, pytest_items
+from pdwire_conformance.suite.load import cases
+
+pytest_plugins = ["pytester"]
+
+LOADED = (base_class, pytest_items, cases)
+"""Here before the inner runs, which forget what they import: the suite is derived once."""
+
+CASES = "mooncake/TransferInfo/r[23]/frame-3-no-[hp]o[rs]t"
+FIRST = "mooncake/TransferInfo/r3/frame-3-no-host@0.5.23"
+MINE = """
+from pdwire_conformance.testees.ours import Generated
+from pdwire_conformance.testees.protocol import Refused
+
+class Right(Generated):
+    closed = 0
+    def close(self):
+        print("closed", flush=True)
+
+class Lenient(Generated):
+    def decode(self, backend, release, message, frames):
+        try:
+            return super().decode(backend, release, message, frames)
+        except Refused as refused:
+            if frames[3] != b":5000":
+                raise
+            return {"room": 3}
+"""
+KNOWN = """
+schema = "pdwire.known/1"
+[[known]]
+cases = ["*/TransferInfo/*/frame-3-no-host"]
+reason = "it takes a session without a host"
+"""
+
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester) -> Run:
+    """pytest in an empty folder but for ``mine.py``; the rest is its options."""
+    assert len(LOADED) == 3
+    pytester.makepyfile(mine=MINE)
+    return lambda *options: pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "-p", "no:randomly", *options
+    )
+
+
+def test_cases_are_items_without_any_test_file(run: Run) -> None:
+    result = run("--pdwire-target=python:mine:Right", f"--pdwire-case={CASES}", "-v")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines([f"pdwire::{FIRST} PASSED*"])
+    result.stdout.fnmatch_lines(["closed"])
+
+
+def test_a_failure_shows_frames_expectation_and_how_to_run_it_again(run: Run) -> None:
+    result = run("--pdwire-target=python:mine:Lenient", f"--pdwire-case={CASES}")
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "FAILED mooncake/TransferInfo/r3/frame-3-no-host  (MUST, mooncake, 0.5.23, codec)",
+            '*3 mooncake_session_id   3a35303030 ":5000"',
+            "*expected: an error frame-value at frame 3 (mooncake_session_id)",
+            '*came:     {"room": 3}',
+            "*rerun:    pdwire conform python:mine:Lenient --case mooncake/TransferInfo/r3/*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_known_failures_are_strict_xfails(run: Run, pytester: pytest.Pytester) -> None:
+    pytester.path.joinpath("known.toml").write_text(KNOWN, encoding="utf-8")
+    options = (f"--pdwire-case={CASES}", "--pdwire-known=known.toml")
+    run("--pdwire-target=python:mine:Lenient", *options).assert_outcomes(passed=2, xfailed=2)
+    result = run("--pdwire-target=python:mine:Right", *options)
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(["*XPASS(strict)*it takes a session without a host"])
+
+
+def test_a_list_that_is_wrong_fails_as_an_item(run: Run, pytester: pytest.Pytester) -> None:
+    text = KNOWN.replace("no-host", "no-hose")
+    pytester.path.joinpath("known.toml").write_text(text, encoding="utf-8")
+    result = run(
+        "--pdwire-target=python:mine:Right", f"--pdwire-case={CASES}", "--pdwire-known=known.toml"
+    )
+    result.assert_outcomes(passed=4, failed=1)
+    result.stdout.fnmatch_lines(["known.toml:4: no case is called *no-hose'"])
+
+
+def test_keywords_and_markers_select_items(run: Run) -> None:
+    options = ("--pdwire-target=python:mine:Right", f"--pdwire-case={CASES}")
+    result = run(*options, "-k", "r3 and host")
+    result.assert_outcomes(passed=1, deselected=3)
+    result.stdout.fnmatch_lines(["collected 4 items / 3 deselected / 1 selected"])
+    run(*options, "-m", "not pdwire").assert_outcomes(deselected=4)
+
+
+def test_items_run_beside_the_tests_of_the_folder(run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_own():\n    pass\n")
+    result = run("--pdwire-target=python:mine:Right", f"--pdwire-case={CASES}")
+    result.assert_outcomes(passed=5)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--pdwire-target=nobody",), "*no testee 'nobody'*"),
+        (("--pdwire-target=python:mine:Nobody",), "*it does not start*Nobody*"),
+        (("--pdwire-target=pdwire", "--pdwire-case=nothing"), "*no case that meets the filters*"),
+        (("--pdwire-target=pdwire", "--pdwire-known=none.toml"), "*none.toml: cannot be read*"),
+    ],
+)
+def test_what_cannot_be_is_a_usage_error(run: Run, options: tuple[str, ...], told: str) -> None:
+    result = run(*options)
+    assert result.ret is pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([told])
+
+
+def test_without_the_option_nothing_is_loaded_or_run(run: Run) -> None:
+    assert run().ret is pytest.ExitCode.NO_TESTS_COLLECTED
+    code = (
+        "import sys; import pdwire_conformance.conform.pytest_plugin as plugin; "
+        "print(*sorted(name for name in sys.modules if 'pdwire' in name))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.split() == [
+        "pdwire_conformance",
+        "pdwire_conformance.conform",
+        "pdwire_conformance.conform.pytest_plugin",
+    ]
+
+
+CLASS = """
+from mine import Lenient, Right
+from pdwire_conformance.conform.base_class import BackendConformance
+
+class TestMine(BackendConformance):
+    case = ["CASES"]
+    known = KNOWN
+
+    def make_testee(self):
+        return TESTEE()
+"""
+
+
+def a_class(testee: str, known: str = "[]") -> str:
+    return CLASS.replace("CASES", CASES).replace("TESTEE", testee).replace("KNOWN", known)
+
+
+def test_a_class_runs_every_case_as_a_parametrised_test(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(a_class("Right"))
+    result = run("-v")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines([f"*::TestMine::test_case[[]{FIRST}] PASSED*"])
+    result.stdout.fnmatch_lines(["closed"])
+
+
+def test_a_class_that_fails_says_which_test_to_run_again(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    path = pytester.makepyfile(a_class("Lenient"))
+    result = run()
+    result.assert_outcomes(passed=2, failed=2)
+    rerun = f"'{path.name}::TestMine::test_case[[]{FIRST}]'"
+    result.stdout.fnmatch_lines(['*came:     {"room": 3}', f"*rerun:    pytest {rerun}"])
+
+
+def test_a_class_has_known_failures(run: Run, pytester: pytest.Pytester) -> None:
+    pytester.path.joinpath("known.toml").write_text(KNOWN, encoding="utf-8")
+    pytester.makepyfile(a_class("Lenient", '["known.toml"]'))
+    run().assert_outcomes(passed=2, xfailed=2)
+
+
+def test_a_class_whose_list_is_wrong_is_not_collected(run: Run, pytester: pytest.Pytester) -> None:
+    text = KNOWN.replace("no-host", "no-hose")
+    pytester.path.joinpath("known.toml").write_text(text, encoding="utf-8")
+    pytester.makepyfile(a_class("Right", '["known.toml"]'))
+    result = run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*known.toml:4: no case is called *no-hose'"])
