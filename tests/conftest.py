@@ -1,7 +1,8 @@
 """How every test runs: Hypothesis profiles by environment.
 
-``HYPOTHESIS_PROFILE`` picks one of ``dev`` (default: quick, remembers failures), ``ci`` (the
-same on every machine with the same seed, prints how to replay) and ``nightly`` (long).
+``HYPOTHESIS_PROFILE`` picks one of ``dev`` (quick, remembers failures; the default), ``ci``
+(derandomised: the same on every machine; the default where ``CI`` is set) and ``nightly``
+(long).
 pytest-randomly shuffles the order and prints its seed;
 ``pytest --randomly-seed=N`` replays it.
 """
@@ -19,6 +20,7 @@ settings.register_profile(
     max_examples=100,
     deadline=None,
     database=None,
+    derandomize=True,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -29,4 +31,5 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+_DEFAULT = "ci" if os.environ.get("CI") else "dev"
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", _DEFAULT))

@@ -12,6 +12,7 @@ what the caller gets is the same frozen instance.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -43,6 +44,14 @@ class Message:  # noqa: PLW1641  # unhashable on purpose, as the text says
 
     newest: ClassVar[Codec[Any]]
     """The codec of the newest release's layout; set by the generated package."""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:  # noqa: ANN401 - whatever is passed on
+        super().__init_subclass__(**arguments)
+        # Where Hypothesis is in use it has loaded the strategies, which then learn of every
+        # message. `slots=True` makes a class twice; only the second one has its fields.
+        strategies = sys.modules.get("pdwire.strategies")
+        if strategies is not None and "__dataclass_fields__" in vars(cls):
+            strategies.register(cls)
 
     @classmethod
     def from_zmq(cls, frames: Frames) -> Self:
