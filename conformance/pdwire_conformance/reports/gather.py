@@ -123,8 +123,8 @@ def _faults(
     elif len(ends) < len(starts):
         chosen = sum(start.selected for start in starts)
         yield (
-            f"the stream ends before the run did: {len(came)} results came, "
-            f"{chosen} cases were selected"
+            f"the stream ends before the run did: results that came: {len(came)}, "
+            f"cases selected: {chosen}"
         )
     elif (counted := sum(sum(end.counts.values()) for end in ends)) != len(came):
         yield f"the run counted {counted} results, the stream has {len(came)}: lines are missing"

@@ -189,4 +189,4 @@ def _frame(position: int, name: str, frame: str, width: int) -> str:
     text = frame_text(frame)
     if len(text) > _WORDS:  # long ASCII is a body: its hex would tell less
         return head + cut(text, width - len(head))
-    return head + (cut(f"{text}  {frame}".lstrip(), width - len(head)) if frame else "(empty)")
+    return head + (cut(f"{text} {frame}".lstrip(), width - len(head)) if frame else "(empty)")
