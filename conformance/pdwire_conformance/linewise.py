@@ -141,15 +141,15 @@ class LineProcess:
             self._read()
         return line
 
-    def finish(self, limit_s: float) -> tuple[int | None, bytes]:
-        """Close its standard input and wait for its end.
+    def finish(self, limit_s: float, *, hang_up: bool = True) -> tuple[int | None, bytes]:
+        """Close its standard input, unless it is to leave by itself, and wait for its end.
 
         Its exit status (``None`` when it stayed, and was ended) and what it said until then.
         """
         process = self._running()
         ends = time.monotonic() + limit_s
-        assert process.stdin is not None
-        _close_quietly(process.stdin)
+        if hang_up and process.stdin is not None:
+            _close_quietly(process.stdin)
         open_ = True
         while open_ and len(self._buffer) <= self._longest:
             with selectors.DefaultSelector() as selector:

@@ -103,7 +103,7 @@ def test_a_line_that_nobody_asked_for_is_told(started: LineProcess) -> None:
 def test_the_end_of_its_input_ends_it_and_what_it_still_says_is_kept(
     started: LineProcess,
 ) -> None:
-    assert list(started.exchange([b"one\ntwo\n"], limit_s=30)) == [b"ONE"]
+    assert started.ask(b"one\ntwo\n", 30) == b"ONE"
     assert started.finish(30) == (0, b"TWO\n")
 
 

@@ -29,7 +29,7 @@ _LONGEST: Final = 300
 def serve(testee: CodecTestee) -> None:
     """Answer every line of standard input until ``stop`` or its end."""
     try:
-        answer_lines(testee.answer, sys.stdin, protocol_output())
+        answer_lines(testee.answer, sys.stdin.buffer, protocol_output())
     finally:
         testee.close()
 
@@ -49,11 +49,11 @@ def serve_testee(testee: Testee) -> None:
                 return {"hello": replace(testee.hello(), roles=("codec",)).as_json()}
             return testee.ask([request])[0]
 
-        answer_lines(answer, sys.stdin, output)
+        answer_lines(answer, sys.stdin.buffer, output)
 
 
 def answer_lines(
-    answer: Callable[[Request], Answer], requests: Iterable[str], answers: TextIO
+    answer: Callable[[Request], Answer], requests: Iterable[bytes], answers: TextIO
 ) -> None:
     """Answer lines until ``stop`` or their end, each as it comes."""
     for line in requests:
@@ -69,10 +69,10 @@ def answer_lines(
             return
 
 
-def _request(line: str) -> tuple[dict[str, Any], str]:
+def _request(line: bytes) -> tuple[dict[str, Any], str]:
     """The request that a line holds, and why it holds none."""
     try:
-        told = json.loads(line)
+        told = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError) as fault:
         return {}, f"no JSON: {fault}"[:_LONGEST]
     if not isinstance(told, dict):
