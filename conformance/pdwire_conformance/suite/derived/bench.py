@@ -10,12 +10,12 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from pdwire.reading import Reading, ReadingError, packaged_spec
-from pdwire.reading.spec import Message
+from pdwire.reading.spec import REQUIRED, Message
 from pdwire.reading.types import write_slot
 from pdwire_conformance.proof.spec import load_spec
 from pdwire_conformance.suite.case import Frames
@@ -86,11 +86,15 @@ class Bench:
         at = position + self.shift
         return (*self.frames[:at], raw, *self.frames[at + 1 :])
 
-    def raw(self, name: str, value: object) -> bytes:
-        """One value as its frame alone, whatever the rules across frames say of it."""
+    def raw(self, name: str, value: object, *, spelled: bool = False) -> bytes:
+        """One value as its frame alone, whatever the rules across frames say of it.
+
+        ``spelled``: with bytes even where the layout writes the value as an empty frame.
+        """
         _, layout = reading().layout(heard(self.key), self.layout["id"])
         slot = layout.frames[self.slots[name]["position"]]
-        return write_slot(slot, native(value), self.slots[name]["value_type"], None)
+        own = replace(slot, empty=REQUIRED, writes_empty=False) if spelled else slot
+        return write_slot(own, native(value), self.slots[name]["value_type"], None)
 
     def given(self, **changes: object) -> tuple[Values, Frames] | None:
         """The good message with some values changed, and those that go with them."""

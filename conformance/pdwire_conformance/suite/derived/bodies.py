@@ -128,14 +128,16 @@ def _with(at: Subject, key: Json, token: str) -> bytes:
 def _wrong(slot: Json) -> dict[str, str]:
     kind = slot["type"].removeprefix("json:")
     bare = kind.removesuffix("?")
-    found = _WRONG[bare] | (_beyond(slot) if bare == "int" else {})
+    found = _WRONG[bare] | (_beyond(slot, _HOLDERS[bare]) if bare in _HOLDERS else {})
     return found if kind.endswith("?") else found | {"null": "null"}
 
 
-def _beyond(slot: Json) -> dict[str, str]:
-    return {"below": str(int(slot["min"]) - 1), "above": str(int(slot["max"]) + 1)}
+def _beyond(slot: Json, holder: str) -> dict[str, str]:
+    low, high = int(slot["min"]) - 1, int(slot["max"]) + 1
+    return {"below": holder.replace("N", str(low)), "above": holder.replace("N", str(high))}
 
 
+_HOLDERS: Final = {"int": "N", "int[]": "[7,N]", "int{}": '{"a":7,"b":N}'}
 _WRONG: Final[dict[str, dict[str, str]]] = {
     "int": {"string": '"7"', "true": "true", "whole-fraction": "7.0"},
     "str": {"number": "7", "list": '["x"]'},
@@ -382,7 +384,7 @@ def derived(at: Subject) -> Iterator[Case]:
                 made[0],
                 purpose=f"{_where(at)} says {name} only by its other keys, all of them negative. "
                 f"Here: {told}.",
-                expectation=f"{name} is {shown(made[0][name])}.",
+                expectation=f"Accepted: {name} is {shown(made[0][name])}.",
                 clauses=clauses,
             )
             yield at.encode(

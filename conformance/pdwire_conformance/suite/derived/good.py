@@ -191,6 +191,28 @@ def empties(at: Subject) -> Iterator[Case]:
         )
 
 
+def filled(at: Subject) -> Iterator[Case]:
+    """What an empty frame means, said with bytes where there is a way."""
+    for name, slot in at.bench.slots.items():
+        if slot["type"] not in INTEGERS or "value" not in slot.get("empty", {}):
+            continue
+        meaning = slot["empty"]["value"]
+        made = None if meaning is None else at.bench.given(**{name: meaning})
+        if made is None or not slot["min"] <= meaning <= slot["max"]:
+            continue
+        raw = at.bench.raw(name, meaning, spelled=True)
+        place = slot["position"] + at.bench.shift
+        sent = (*made[1][:place], raw, *made[1][place + 1 :])
+        yield at.accept(
+            f"frame-{slot['position']}-filled",
+            sent,
+            made[0],
+            purpose=f"{about(slot)} Here it is {raw!r}, the number that an empty frame means too.",
+            expectation=f"Accepted: {name} is {meaning}, as it is for an empty frame.",
+            clauses=(at.clause(f"frame-{slot['position']}"),),
+        )
+
+
 def _meaning(empty: Json, values: Values) -> object:
     """What an empty frame means, a repetition filled in."""
     if "value" in empty:
@@ -218,4 +240,4 @@ def _written(bench: Bench, slot: Json, frames: Frames) -> str:
     return f"Frame {slot['position']} is {frames[place]!r}: the value has a spelling of its own."
 
 
-RULES: Final = (whole, numbers, words, empties)
+RULES: Final = (whole, numbers, words, empties, filled)

@@ -49,8 +49,8 @@ def missing(at: Subject) -> Iterator[Case]:
                 f"without-{name}",
                 values,
                 at.bench.frames,
-                purpose=f"{doc_of(field)} This layout has no place for it; the value to send is "
-                f"{shown(value)}.",
+                purpose=f"Field {name}: {doc_of(field)} This layout has no place for it; the "
+                f"value to send is {shown(value)}.",
                 expectation="Sent without it: the spec marks the field as one that may be lost.",
                 clauses=(at.clause(f"field-{name}/absent"),),
             )
@@ -59,8 +59,8 @@ def missing(at: Subject) -> Iterator[Case]:
             f"without-{name}",
             values,
             Refuse(kinds=_LOSSY, field=name),
-            purpose=f"{doc_of(field)} This layout has no place for it; the value to send is "
-            f"{shown(value)}, not what its lack means.",
+            purpose=f"Field {name}: {doc_of(field)} This layout has no place for it; the "
+            f"value to send is {shown(value)}, not what its lack means.",
             expectation="Refused: the reader would take it for "
             f"{shown(at.bench.values[name])} without a word.",
             clauses=(at.clause(f"field-{name}/absent"),),

@@ -142,7 +142,7 @@ def unknown(at: Subject) -> Iterator[Case]:
             purpose=f"The frames of {at.spoken}, with {frames[len(guard)]!r} where the message "
             "says what it is.",
             expectation="Refused: no message begins like this, and none is guessed.",
-            check=Recognise(frames=frames, expect=Refuse(kinds=("unknown-message", "frame-value"))),
+            check=Recognise(frames=frames, expect=Refuse(kinds=_STRANGE)),
             clauses=(at.recognise,),
         )
 

@@ -123,7 +123,13 @@ def _against(invariant: Json, at: Subject) -> Iterator[Changes]:
             if second not in invariant["optional"]:
                 yield {first: values[first], second: []}
         case "needs":
-            yield {first: values[first], second: _none(slots[second])}
+            others = [
+                each["fields"][0]
+                for each in at.layout["invariants"]
+                if each["kind"] == "needs" and each["fields"][1] == second
+            ]
+            nothing = {name: _none(slots[name]) for name in (*others, second)}
+            yield nothing | {first: values[first]}
 
 
 def _none(slot: Json) -> object:
@@ -135,12 +141,17 @@ def _none(slot: Json) -> object:
 
 
 def _tags(changes: Changes, number: int) -> str:
-    told = [
-        f"{len(value)}" if isinstance(value, list) else "none" if value is None else f"{value}"
-        for value in changes.values()
-    ]
-    plain = all(len(tag) < 11 for tag in told)
-    return "-".join(told).replace("--", "-m") if plain else f"{number}"
+    """What the values are, if that is short: ``7-8``, ``2-0`` (lists), ``given-none``."""
+    told = [_tag(value) for value in changes.values()]
+    return "-".join(told) if all(len(tag) < 11 for tag in told) else f"{number}"
+
+
+def _tag(value: object) -> str:
+    if isinstance(value, list):
+        return f"{len(value)}"
+    if value is None:
+        return "none"
+    return "given" if isinstance(value, str) else f"{value}".replace("-", "m")
 
 
 def _words(changes: Changes) -> str:
@@ -166,14 +177,14 @@ def truth_table(rule: Json, at: Subject) -> Iterator[tuple[str, Changes]]:
 
 
 def _sides(test: str, good: object) -> list[tuple[str, object]]:
-    """A condition met, in each way there is, and not met."""
-    met: dict[str, list[tuple[str, object]]] = {
+    """Each way to meet a condition, and not to: 0 is a number, and not the same as none."""
+    sides: dict[str, list[tuple[str, object]]] = {
         "empty": [("empty", [])],
-        "none": [("none", None)],
-        "negative": [("negative", -1)],
+        "none": [("none", None), ("zero", 0)],
+        "negative": [("negative", -1), ("zero", 0)],
         "falsy": [("none", None), ("zero", 0)],
     }
-    return [*met[test], ("given", good)]
+    return [*sides[test], ("given", good)]
 
 
 def derived(at: Subject) -> Iterator[Case]:
@@ -197,8 +208,8 @@ def derived(at: Subject) -> Iterator[Case]:
                 frames,
                 {**values, name: verdict},
                 purpose=f"{_derived_words(rule)} Here {_words(changes)}.",
-                expectation=f"{name} is {str(verdict).lower()}; an empty frame, a missing one and "
-                "a frame that says nothing are three different things.",
+                expectation=f"Accepted: {name} is {str(verdict).lower()}. An empty list, none "
+                "and 0 are three different things.",
                 clauses=(at.clause(f"derived-{name}"),),
             )
             yield from _disagreeing(at, name, values, verdict=verdict, own=own, tags=tags)
@@ -227,8 +238,9 @@ def _disagreeing(
             f"derived-{name}-{tags}-frame",
             made[1],
             other,
-            purpose=f"{name} has a frame of its own here, and it says {str(not verdict).lower()} "
-            "where an empty frame would leave the reader to conclude the opposite.",
+            purpose=f"The field {name} has a frame of its own here, and it says "
+            f"{str(not verdict).lower()} where an empty frame would leave the reader to "
+            "conclude the opposite.",
             expectation="The frame counts, not the rule.",
             clauses=(*clauses, at.clause(f"frame-{own['position']}")),
         )
@@ -237,7 +249,10 @@ def _disagreeing(
 def _derived_words(rule: Json) -> str:
     told = [f"{name} is {'none or 0' if test == 'falsy' else test}" for name, test in
             rule["when"].items()]  # fmt: skip
-    return f"{rule['field']} follows from other fields: it is true when {' and '.join(told)}."
+    return (
+        f"The field {rule['field']} follows from other fields: it is true when "
+        f"{' and '.join(told)}."
+    )
 
 
 RULES: Final = (invariants, derived)

@@ -179,6 +179,8 @@ def _fit(invariant: Json, slots: dict[str, Json], values: Values, kept: frozense
             else:
                 return False
         case "same_length" if len(a) != len(b):
+            if second in kept and second in invariant["optional"] and not b:
+                return True
             free = first if second in kept else second
             if free in kept:
                 return False
