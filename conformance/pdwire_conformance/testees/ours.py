@@ -30,7 +30,7 @@ from pdwire_conformance.proof.spec import load_spec
 from .codec import CodecTestee, Values, recognised
 from .protocol import Answer, Hello, Refused, Skipped
 
-__all__ = ["Generated", "everything"]
+__all__ = ["Generated", "everything", "refused_of"]
 
 _KINDS: Final[dict[type[WireError], str]] = {
     UnknownMessageError: "unknown-message",
@@ -62,7 +62,7 @@ class Generated(CodecTestee):
         try:
             return from_message(codec.decode(frames))
         except WireError as fault:
-            raise _refused(fault) from fault
+            raise refused_of(fault) from fault
 
     def encode(self, backend: str, release: str, message: str, values: Values) -> list[bytes]:
         """What the generated encoder writes."""
@@ -70,14 +70,14 @@ class Generated(CodecTestee):
         try:
             return codec.encode(to_message(codec, values))
         except WireError as fault:
-            raise _refused(fault) from fault
+            raise refused_of(fault) from fault
 
     def recognise(self, backend: str, frames: list[bytes], direction: str) -> Answer:
         """What the registry recognises."""
         try:
             found = recognise(frames, backend=backend, direction=direction or None)
         except WireError as fault:
-            raise _refused(fault) from fault
+            raise refused_of(fault) from fault
         candidates: dict[str, list[str]] = {}
         for codec in found.candidates:
             candidates.setdefault(codec.message, []).append(codec.layout)
@@ -91,7 +91,8 @@ class Generated(CodecTestee):
             raise Skipped(str(fault)) from fault
 
 
-def _refused(fault: WireError) -> Refused:
+def refused_of(fault: WireError) -> Refused:
+    """An error of the wire in the words of the protocol."""
     kinds = (kind for tree, kind in _KINDS.items() if isinstance(fault, tree))
     return Refused(next(kinds, "other"), str(fault), frame=fault.frame, field=fault.field)
 

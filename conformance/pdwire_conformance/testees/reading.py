@@ -20,7 +20,7 @@ from .codec import CodecTestee, Values, recognised
 from .ours import everything
 from .protocol import Answer, Hello, Refused, Skipped
 
-__all__ = ["Interpreted"]
+__all__ = ["Interpreted", "refused_of"]
 
 _KINDS: Final = {
     "guard": "unknown-message",
@@ -56,7 +56,7 @@ class Interpreted(CodecTestee):
         try:
             values = self._reading.decode(whole, layout.id, frames)
         except ReadingError as fault:
-            raise _refused(fault) from fault
+            raise refused_of(fault) from fault
         return {name: _to_json(value) for name, value in values.items()}
 
     def encode(self, backend: str, release: str, message: str, values: Values) -> list[bytes]:
@@ -66,7 +66,7 @@ class Interpreted(CodecTestee):
         try:
             return self._reading.encode(whole, layout.id, told)
         except ReadingError as fault:
-            raise _refused(fault) from fault
+            raise refused_of(fault) from fault
 
     def recognise(self, backend: str, frames: list[bytes], direction: str) -> Answer:
         """Every layout of the backend that reads the frames without a fault."""
@@ -91,7 +91,8 @@ class Interpreted(CodecTestee):
         raise Skipped(f"{backend} has no {name} in {release}")
 
 
-def _refused(fault: ReadingError) -> Refused:
+def refused_of(fault: ReadingError) -> Refused:
+    """A reading's error in the words of the protocol."""
     kind = _KINDS.get(fault.kind, "other")
     return Refused(kind, str(fault), frame=fault.position, field=fault.field or "")
 
