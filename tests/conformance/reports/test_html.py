@@ -122,6 +122,8 @@ def test_nothing_that_a_peer_said_runs(tmp_path: Path) -> None:
         link=f"javascript:{OWN}",
     )
     dom = _dom(render(run_of(case, target=EVIL)), tmp_path, "#/case/" + EVIL.replace("/", "%2F"))
+    article = dom[dom.index("<article") : dom.index("</article>")]
+    assert html.escape(EVIL, quote=False) in article
     assert "<title>owned</title>" not in dom
     assert "<img" not in dom
     assert 'href="javascript' not in dom

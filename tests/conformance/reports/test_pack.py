@@ -36,10 +36,10 @@ def test_the_worst_release_is_what_a_cell_says() -> None:
 
 def test_releases_that_end_alike_share_one_outcome() -> None:
     events: list[Event] = []
-    for release in ("0.5.19", "0.5.20", "0.5.21"):
+    for at_s, release in enumerate(("0.5.19", "0.5.20", "0.5.21")):
         target = f"sglang=={release}"
         rerun = f"pdwire conform {target} --case {FAILED.slug} --release {release}"
-        trace = (TraceLine(way="sent", text=f"decode, {release}", frames=("00",), at_s=0.1),)
+        trace = (TraceLine(way="sent", text=f"decode, {release}", frames=("00",), at_s=at_s),)
         case = replace(FAILED, release=release, rerun=rerun, trace=trace)
         events += run_of(case, target=target)
     told = pack(build_grid(gather(events)), 512)
