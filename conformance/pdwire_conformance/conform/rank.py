@@ -10,13 +10,13 @@ Rules:
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from itertools import groupby
 from types import TracebackType
 from typing import Final, Self
@@ -61,7 +61,7 @@ class Rank:
 
     def __enter__(self) -> Self:
         _, backend, _ = self._key
-        if not self._words.startswith("live:") and importlib.util.find_spec(backend) is None:
+        if not self._words.startswith("live:") and find_spec(backend) is None:
             self._why = f"the engine is not installed: pip install 'pdwire[{backend}]'"
             return self
         try:

@@ -86,7 +86,7 @@ class Seat:
         if self._lost:
             return [Broken(text=self._lost) for _ in requests]
         try:
-            return list(self._running().ask(requests))
+            return self._asked(requests)
         except TesteeError as fault:
             self._leave()
             if len(requests) == 1:
@@ -99,6 +99,12 @@ class Seat:
                 f"they were asked one by one: {told}"
             )
         return answers
+
+    def _asked(self, requests: Sequence[Request]) -> list[Answer | Broken]:
+        try:
+            return list(self._running().ask(requests))
+        except SystemExit as fault:  # code of a user's own, in this process
+            raise TesteeError(f"the testee left with status {fault.code}") from fault
 
     def _running(self) -> Testee:
         if self._testee is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -29,11 +30,12 @@ from pdwire.wire.table import ORDER
 from pdwire_conformance.reports import RENDERERS, terminal
 from pdwire_conformance.reports.gather import gather, is_clean
 from pdwire_conformance.suite.case import Case, Level, Role
+from pdwire_conformance.suite.coverage import coverage as coverage_of
 from pdwire_conformance.suite.load import cases as whole_suite
 from pdwire_conformance.testees.find import DEADLINE_S, FORMS, find_testee
 from pdwire_conformance.testees.protocol import Testee, TesteeError
 
-from . import listing
+from . import covering, listing
 from .events import Event, write_event
 from .known import KnownError, load, packaged
 from .known_file import Entry
@@ -69,6 +71,9 @@ def command(
         bool, typer.Option("--every-release", help="A case at each release that it fits.")
     ] = False,
     list_: Annotated[bool, typer.Option("--list", help="Say what would run, run nothing.")] = False,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Say which clauses of the spec no case exercises.")
+    ] = False,
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="End after the first bad case.")
     ] = False,
@@ -100,6 +105,9 @@ def command(
 ) -> None:
     """Run the conformance suite against a backend."""
     suite = whole_suite()
+    if coverage:
+        _cover(suite, format_)
+        return
     chosen = Filters(
         cases=_slugs(case, suite),
         levels=_words("level", [each.upper() for each in level or ()], tuple(Level)),
@@ -111,13 +119,14 @@ def command(
         every_release=every_release,
     )
     reports = dict(_report(each) for each in report or ())
+    lists = _lists(known or [], shipped=not no_known)
     plans = [
         Plan(
             target=target,
             make=_maker(target, deadline),
             cases=suite,
-            filters=chosen,
-            known=_lists(known or [], shipped=not no_known),
+            filters=_playing(chosen, target, role),
+            known=lists,
             jobs=jobs,
             repeat=repeat,
             fail_fast=fail_fast,
@@ -145,9 +154,19 @@ def command(
         raise typer.Exit(FOUND)
 
 
+def _cover(suite: Sequence[Case], format_: Format) -> None:
+    report = coverage_of(suite)
+    if format_ is Format.JSON:
+        print_json(covering.as_json(report))
+    else:
+        covering.show(report, console())
+    if not report.complete:
+        raise typer.Exit(FOUND)
+
+
 def _maker(target: str, deadline_s: float) -> Callable[[], Testee]:
     try:
-        find_testee(target)
+        find_testee(target, deadline_s=deadline_s)
     except TesteeError as fault:
         fail(str(fault))
     return partial(find_testee, target, deadline_s=deadline_s)
@@ -159,8 +178,15 @@ def _known_of(names: Iterator[str]) -> tuple[str, ...]:
 
 def _words(what: str, came: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
     for each in came or ():
-        choose(what, each, known)
+        choose(what, each, [str(name) for name in known])
     return tuple(dict.fromkeys(came or ()))
+
+
+def _playing(chosen: Filters, target: str, role: list[str] | None) -> Filters:
+    """A live target is asked for what it plays; all others for codecs, unless said."""
+    if role is not None or not target.startswith("live:"):
+        return chosen
+    return replace(chosen, roles=find_testee(target).hello().roles)
 
 
 def _roles(came: list[str] | None) -> tuple[str, ...]:

@@ -22,8 +22,8 @@ RELEASES = ("0.5.21", "0.5.22", "0.5.23")
 class Fake:
     """Does what a case's only frame says; remembers what was done in ``said``.
 
-    ``pass``, ``fail``, ``skip``; ``die``: breaks; ``crowd``: breaks unless asked alone;
-    ``third``: passes from the third time on that it is asked.
+    ``pass``, ``fail``, ``skip``; ``die``: breaks; ``exit``: leaves Python; ``crowd``: breaks
+    unless asked alone; ``third``: passes from the third time on that it is asked.
     """
 
     __test__: ClassVar[bool] = False
@@ -69,6 +69,8 @@ class Fake:
         self.times[name] += 1
         if told == "die" or (told == "crowd" and not alone):
             raise TesteeError(f"it ended at {told}")
+        if told == "exit":
+            raise SystemExit(3)
         if told == "skip":
             return {"skip": "no way to ask"}
         is_right = told in {"pass", "crowd"} or (told == "third" and self.times[name] >= 3)

@@ -116,6 +116,14 @@ def test_one_that_breaks_only_when_asked_ahead_is_a_problem(
     )
 
 
+def test_a_testee_that_leaves_python_does_not_take_the_suite_along(
+    a_case: MakeCase, events: Events
+) -> None:
+    one, two = cases_of(events([a_case("x/one", "exit"), a_case("x/two")]))
+    assert (one.verdict, one.reason) == ("error", "the testee left with status 3")
+    assert two.verdict == "passed"
+
+
 def test_restarts_have_an_end(a_case: MakeCase, events: Events, said: list[str]) -> None:
     suite = [a_case(f"x/{n}", "die") for n in range(6)]
     *ended, last = events(suite, restarts=3, batch=1)
