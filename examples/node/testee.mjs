@@ -295,5 +295,5 @@ for await (const line of createInterface({ input: process.stdin })) {
     told = { error: error.told ?? { kind: "other", text: `${error}` } };
   }
   process.stdout.write(`${toJson({ id: request?.id ?? null, ...told })}\n`);
-  if (request?.op === "stop") break;
+  if (request?.op === "stop") { process.stdin.destroy(); break; }
 }
