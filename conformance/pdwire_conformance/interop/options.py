@@ -56,6 +56,8 @@ class Options:
     """Tokens per page."""
     pages: int = 64
     aux_rows: int = 16
+    deadline_s: int = 0
+    """Seconds that a room waits for its other side; 0: as long as each does by default."""
     host: str = "127.0.0.1"
     """Ours only: the address that this side binds and announces."""
     wire: str = ""

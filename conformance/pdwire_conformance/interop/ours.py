@@ -15,6 +15,7 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -184,6 +185,12 @@ def _regions(kind: str, regions: list[Held]) -> dict[str, Any]:
     }
 
 
+def _limits(options: Options) -> RoomLimits:
+    if not options.deadline_s:
+        return _LIMITS
+    return replace(_LIMITS, bootstrap_s=options.deadline_s, waiting_s=options.deadline_s)
+
+
 def _config(options: Options, bootstrap_port: int) -> ManagerConfig:
     return ManagerConfig(
         release=options.wire or ORDER[-1],
@@ -199,7 +206,7 @@ def _config(options: Options, bootstrap_port: int) -> ManagerConfig:
             dcp_size=1 if options.is_prefill else options.dcp_size,
             dcp_rank=options.dcp_rank,
         ),
-        limits=_LIMITS,
+        limits=_limits(options),
         aux_over_tcp=options.aux_messages,
         staging_bytes=options.staging << 20,
         chunked_prefill_size=options.chunk_pages * options.page_size,

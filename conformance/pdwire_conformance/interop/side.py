@@ -73,6 +73,9 @@ def _environment(options: Options) -> dict[str, str]:
     """Settings that a release reads from its environment."""
     told = {"SGLANG_HOST_IP": "127.0.0.1", "MC_FORCE_TCP": "1", "MC_LOG_LEVEL": "ERROR"}
     told["SGLANG_DISAGGREGATION_DEFERRED_DECODE_KV_RELEASE"] = "1"
+    if options.deadline_s:
+        for wait in ("BOOTSTRAP", "WAITING"):
+            told[f"SGLANG_DISAGGREGATION_{wait}_TIMEOUT"] = str(options.deadline_s)
     if options.aux_messages:
         told["SGLANG_MOONCAKE_SEND_AUX_TCP"] = "1"
     if options.staging:

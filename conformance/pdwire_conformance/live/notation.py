@@ -23,7 +23,7 @@ __all__ = ["NotationError", "Value", "filled", "frame_of"]
 Value: TypeAlias = Any
 """A value of a script: text, a number, a truth value, a list, or a table of them."""
 
-_PLACE: Final = re.compile(r"\$\{([a-z_.0-9]+)\}")
+_PLACE: Final = re.compile(r"\$\{([A-Za-z_.0-9]+)\}")
 _ARRAY: Final = re.compile(r"([iu])(32|64)\[([-0-9, ]*)\]")
 _CODES: Final = {("i", "32"): "i", ("u", "32"): "I", ("i", "64"): "q", ("u", "64"): "Q"}
 _LARGEST: Final = 1 << 28

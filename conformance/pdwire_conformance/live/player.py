@@ -64,6 +64,9 @@ class Player(Side):
         self._operations: dict[str, Callable[[Json], Json]] = {}
         self._lock = threading.Condition()
         self._heard: list[Heard] = []
+        self.deaf = False
+        """The manager is not told what comes; the case speaks for it."""
+        self._quiet = False
 
     def __enter__(self) -> Self:
         _quiet()
@@ -119,20 +122,29 @@ class Player(Side):
 
     # ------------------------------------------------------------------ wire
 
-    def say(self, endpoint: Endpoint, frames: Sequence[bytes]) -> None:
-        """Send one multipart through the connection that the manager uses; ``SendError``."""
-        self.manager.outbox.send(endpoint, list(frames), "script")
+    def say(self, endpoint: Endpoint, frames: Sequence[bytes], *, noted: bool = True) -> None:
+        """Send one multipart through the connection that the manager uses; ``SendError``.
+
+        ``noted``: it is in the trace; of ten thousand alike a few are enough.
+        """
+        self._quiet = not noted
+        try:
+            self.manager.outbox.send(endpoint, list(frames), "script")
+        finally:
+            self._quiet = False
 
     def build(self, message: str, facts: Json) -> list[bytes]:
         """A message in the release's layout; facts that the layout lacks are left out."""
         return self.manager.build(message, facts, self.options.wire)
 
-    def _hear(self, frames: list[bytes]) -> None:
+    def _hear(self, frames: list[bytes]) -> bool:
         self._note(frames, came=True, direction=_WAYS[self.options.is_prefill])
+        return self.deaf
 
     def _said(self, endpoint: Endpoint, frames: Sequence[bytes]) -> None:
         del endpoint
-        self._note(frames, came=False, direction=_WAYS[not self.options.is_prefill])
+        if not self._quiet:
+            self._note(frames, came=False, direction=_WAYS[not self.options.is_prefill])
 
     def _note(self, frames: Sequence[bytes], *, came: bool, direction: str) -> None:
         at = time.monotonic()
@@ -158,6 +170,7 @@ class Player(Side):
         """A case begins: what was heard before is none of its business."""
         with self._lock:
             self._heard.clear()
+        self.deaf = False
 
     def heard(self) -> list[Heard]:
         """Everything on the wire since the case began, both ways, in order."""

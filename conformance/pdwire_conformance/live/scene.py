@@ -63,6 +63,8 @@ class Scene:
         self.kept: dict[str, Any] = {}
         """Which rooms ``remember`` left out, as the ``outside`` operation takes them."""
         self.measured: dict[str, int] = {}
+        self.named: dict[str, dict[str, Any]] = {}
+        """Values of messages that a step has expected under a name."""
         self.began = time.monotonic()
         self._notes: list[tuple[float, str]] = []
 
@@ -99,6 +101,9 @@ class Scene:
         """What a placeholder stands for; ``KeyError`` when nothing is called so."""
         if len(name) == 1 and name.isalpha():
             return self.room(name).number
+        first, _, rest = name.partition(".")
+        if first in self.named:
+            return self.named[first][rest]
         if name.endswith(".port") and name[:-5] in self.ports:
             return self.ports[name[:-5]]
         if len(name) > 2 and name[1] == ".":

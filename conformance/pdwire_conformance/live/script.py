@@ -13,15 +13,18 @@ when they are first named; ``${a}`` is the number of room ``a``.
 ``status``     ``room``, ``is`` (KVPoll names), ``end``, ``within_s``, ``reason`` (there is one)
 ``stays``      ``room``, ``is``, ``end``: so it is still after a barrier
 ``arrived``    ``room``: Success at both ends and every byte is equal, ``within_s``
-``send``       ``message``, ``values`` over what the player would say, ``room``, ``repeat``
+``abandon``    ``count`` rooms are opened at both ends and cleared before anything moved
+``send``       ``message``, ``values`` over what the player would say, ``room``, ``repeat``;
+               ``${n}`` counts from ``first`` (default 0)
 ``frames``     ``frames`` in the notation of :mod:`.notation`, ``guarded`` (the backend's guard
-               goes before them), ``repeat``
+               goes before them), ``repeat``, ``first``
+``deaf``       the player takes nothing of what comes; ``hears``: it does again
 ``raw_tcp``    ``data`` (a list in the notation) without ZMQ; ``stay``: the connection stays
                open; ``repeat``
 ``listen``     ``name``: a port that takes connections and never reads; ``${name.port}``
-``expect``     ``message``, ``values``, ``within_s``
+``expect``     ``message``, ``values``, ``within_s``; ``as``: ``${name.field}`` is what it said
 ``nothing``    ``message``, ``values``: no such message came, not even until a barrier was over
-``alive``      a fresh room is handed over, every byte is equal; ``within_s``
+``alive``      a fresh room is handed over, every byte is equal; ``within_s``, ``repeat``
 ``remember``   digests of the target's memory but for ``rooms``; ``untouched``: they are equal
 ``measure``    what the target's process holds; ``bounded``: no more than ``threads``,
                ``files``, ``rss_mib`` beyond it
@@ -69,6 +72,9 @@ STEPS: Final[Mapping[str, Shape]] = {
         needs=("room",),
         driven=True,
     ),
+    "abandon": Shape(keys={"count": int}, needs=("count",), driven=True),
+    "deaf": Shape(),
+    "hears": Shape(),
     "let_go": Shape(keys={"room": str}, needs=("room",), driven=True),
     "abort": Shape(keys={"room": str, "end": str}, needs=("room",), driven=True),
     "clear": Shape(keys={"room": str, "ends": str}, needs=("room",), driven=True),
@@ -80,14 +86,20 @@ STEPS: Final[Mapping[str, Shape]] = {
     "stays": Shape(keys={"room": str, "is": list, "end": str}, needs=("room", "is"), driven=True),
     "arrived": Shape(keys={"room": str, "within_s": _NUMBER}, needs=("room",), driven=True),
     "send": Shape(
-        keys={"message": str, "values": dict, "room": str, "repeat": int}, needs=("message",)
+        keys={"message": str, "values": dict, "room": str, "repeat": int, "first": int},
+        needs=("message",),
     ),
-    "frames": Shape(keys={"frames": list, "guarded": bool, "repeat": int}, needs=("frames",)),
+    "frames": Shape(
+        keys={"frames": list, "guarded": bool, "repeat": int, "first": int}, needs=("frames",)
+    ),
     "raw_tcp": Shape(keys={"data": list, "stay": bool, "repeat": int}, needs=("data",)),
     "listen": Shape(keys={"name": str}, needs=("name",)),
-    "expect": Shape(keys={"message": str, "values": dict, "within_s": _NUMBER}, needs=("message",)),
+    "expect": Shape(
+        keys={"message": str, "values": dict, "within_s": _NUMBER, "as": str},
+        needs=("message",),
+    ),
     "nothing": Shape(keys={"message": str, "values": dict}, needs=("message",)),
-    "alive": Shape(keys={"within_s": _NUMBER}),
+    "alive": Shape(keys={"within_s": _NUMBER, "repeat": int}),
     "remember": Shape(keys={"rooms": list}, driven=True),
     "untouched": Shape(driven=True),
     "measure": Shape(driven=True),

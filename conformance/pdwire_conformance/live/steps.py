@@ -29,6 +29,8 @@ __all__ = ["alive", "do"]
 Step = Mapping[str, Any]
 _WITHIN_S: Final = 5.0
 """Seconds that a step waits when it does not say."""
+_NOTED: Final = 5
+"""Of a repeated message: so many are in the trace."""
 _FINAL: Final = {"Success", "Failed"}
 _BYTES: Final = {"data", "agent_metadata"}
 """Fields whose text in a script is a frame's notation."""
@@ -50,14 +52,13 @@ def _open(scene: Scene, step: Step) -> None:
     room = scene.room(letter, step.get("chunks", [3]), int(step.get("prefix", 0)))
     handover = scene.target.handover
     ends = scene.ends.setdefault(letter, set())
-    for side in handover.decodes[0]:
-        if side in scene.sides(which):
-            handover.receive(room)
-            ends.add(side)
-    for side in handover.prefill:
-        if side in scene.sides(which):
-            handover.send(room, hold=int(step.get("hold", 0)))
-            ends.add(side)
+    sides = scene.sides(which)
+    if handover.decodes[0][0] in sides:
+        handover.receive(room)
+        ends.update(handover.decodes[0])
+    if handover.prefill[0] in sides:
+        handover.send(room, hold=int(step.get("hold", 0)))
+        ends.update(handover.prefill)
 
 
 def _let_go(scene: Scene, step: Step) -> None:
@@ -121,9 +122,25 @@ def _arrived(scene: Scene, step: Step) -> None:
         raise StepFailed("every byte equal", "; ".join(different[:3]))
 
 
+def _abandon(scene: Scene, step: Step) -> None:
+    handover = scene.target.handover
+    for _ in range(int(step["count"])):
+        room = scene.fresh((3,))
+        handover.open(room, hold=1)
+        handover.clear(room)
+
+
+def _deaf(scene: Scene, step: Step) -> None:
+    scene.target.player.deaf = step["do"] == "deaf"
+
+
 def alive(scene: Scene, step: Step | None = None) -> None:
-    """A fresh room is handed over whole; from outside: whatever proves life there."""
-    within_s = float((step or {}).get("within_s", _WITHIN_S))
+    """Fresh rooms are handed over whole; from outside: whatever proves life there."""
+    for _ in range(int((step or {}).get("repeat", 1))):
+        _alive(scene, float((step or {}).get("within_s", _WITHIN_S)))
+
+
+def _alive(scene: Scene, within_s: float) -> None:
     if not scene.target.drives:
         scene.target.prove_life(within_s)  # type: ignore[attr-defined]
         return
@@ -147,9 +164,19 @@ def alive(scene: Scene, step: Step | None = None) -> None:
 def _send(scene: Scene, step: Step) -> None:
     message, player = str(step["message"]), scene.target.player
     letter = str(step.get("room", "a"))
-    for count in range(int(step.get("repeat", 1))):
+    for count in _counts(step):
         facts = _facts(scene, message, letter) | _values(scene, step, count)
-        player.say(scene.target.endpoint, player.build(message, facts))
+        frames = player.build(message, facts)
+        player.say(scene.target.endpoint, frames, noted=_is_noted(step, count))
+
+
+def _counts(step: Step) -> range:
+    first = int(step.get("first", 0))
+    return range(first, first + int(step.get("repeat", 1)))
+
+
+def _is_noted(step: Step, count: int) -> bool:
+    return count - int(step.get("first", 0)) < _NOTED
 
 
 def _values(scene: Scene, step: Step, count: int) -> dict[str, Any]:
@@ -204,9 +231,10 @@ def _facts(scene: Scene, message: str, letter: str) -> dict[str, Any]:
 def _frames(scene: Scene, step: Step) -> None:
     target = scene.target
     guard = _guard(target.backend, target.release) if step.get("guarded") else []
-    for count in range(int(step.get("repeat", 1))):
+    for count in _counts(step):
         told = filled(step["frames"], _knows(scene, count))
-        target.player.say(target.endpoint, [*guard, *map(frame_of, told)])
+        frames = [*guard, *map(frame_of, told)]
+        target.player.say(target.endpoint, frames, noted=_is_noted(step, count))
 
 
 def _guard(backend: str, release: str) -> list[bytes]:
@@ -241,7 +269,10 @@ def _expect(scene: Scene, step: Step) -> None:
     message = str(step["message"])
     values = filled(step.get("values", {}), scene.known)
     within_s = float(step.get("within_s", _WITHIN_S))
-    if scene.target.player.take(lambda each: _fits(each, message, values), within_s) is None:
+    found = scene.target.player.take(lambda each: _fits(each, message, values), within_s)
+    if found is not None:
+        scene.named[str(step.get("as", ""))] = found.values or {}
+    else:
         raise StepFailed(f"{message} {values or ''}".strip() + f" in {within_s:g} s", _came(scene))
 
 
@@ -345,6 +376,9 @@ def _http(scene: Scene, step: Step) -> None:
 
 _DO: Final[Mapping[str, Callable[[Scene, Step], None]]] = {
     "open": _open,
+    "abandon": _abandon,
+    "deaf": _deaf,
+    "hears": _deaf,
     "let_go": _let_go,
     "abort": _abort,
     "clear": _clear,

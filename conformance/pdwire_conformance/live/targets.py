@@ -37,8 +37,13 @@ FEATURES: Final[Mapping[str, Mapping[str, Any]]] = {
     "staging": {"staging": 1, "chunk_pages": 3},
     "state": {"state": True},
     "aux-messages": {"aux_messages": True},
+    "short-deadlines": {"deadline_s": 3},
+    "two-ranks": {"tp_size": 2, "memory": "VRAM"},
 }
-"""What a case may need of a target, and the options that make it so."""
+"""What a case may need of a target, and the options that make it so.
+
+``two-ranks``: of the target; the player is one rank, so that heads are sliced, or staged.
+"""
 _ASK_S: Final = 12.0
 """Seconds that a driven side has for one request: a hang is seen, and ends the side."""
 
@@ -101,7 +106,8 @@ class LiveTarget:
 
     def _sides(self) -> list[Side]:
         made = self._options(self._testee(), self._played())
-        return [Side(made, deadline_s=_ASK_S)]
+        ranks = range(made.tp_size)
+        return [Side(replace(made, tp_rank=rank), deadline_s=_ASK_S) for rank in ranks]
 
     def _testee(self) -> str:
         return OURS if self.target == "pdwire" else self.release
@@ -119,6 +125,9 @@ class LiveTarget:
             told |= FEATURES[feature]
         if ORDER.index(self.release) < MEMORY_KINDS or self.features & {"staging", "state"}:
             told["memory"] = "VRAM"
+        if role == self._other():
+            told |= {"tp_size": 1}
+            told.pop("deadline_s", None)
         made = Options(release=release, backend=self.backend, role=role, **told)
         return replace(made, wire=self.release) if release == OURS else made
 

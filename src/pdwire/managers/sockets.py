@@ -63,7 +63,8 @@ class Loop:
         counters: gets ``loop_errors`` by kind.
         poll_s: seconds between ticks when nothing comes.
 
-    ``watch``, where it is set, sees the frames of each message before the handler does.
+    ``watch``, where it is set, sees the frames of each message before the handler does; when it
+    answers ``True``, it has taken the message, and the handler is not called.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Loop:
     ) -> None:
         self.name = name
         self.dead: str | None = None
-        self.watch: Handler | None = None
+        self.watch: Callable[[list[bytes]], bool] | None = None
         self._host = host
         self._handler = handler
         self._tick = tick
@@ -169,12 +170,14 @@ class Loop:
                     frames = self._socket.recv_multipart(zmq.NOBLOCK)
                 except zmq.Again:
                     break
-                if self.watch is not None:
-                    self._guarded(self.watch, frames)
-                self._guarded(self._handler, frames)
+                self._guarded(self._handle, frames)
                 if self._stop.is_set():
                     return
         self._guarded(self._tick)
+
+    def _handle(self, frames: list[bytes]) -> None:
+        if self.watch is None or not self.watch(frames):
+            self._handler(frames)
 
     def _guarded(self, call: Callable[..., None], *args: object) -> None:
         try:
