@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +32,7 @@ from pdwire_conformance.suite.case import Case, Level, Role
 from pdwire_conformance.suite.coverage import coverage as coverage_of
 from pdwire_conformance.suite.load import cases as whole_suite
 from pdwire_conformance.testees.find import DEADLINE_S, FORMS, find_testee
+from pdwire_conformance.testees.inprocess import InProcess
 from pdwire_conformance.testees.protocol import Testee, TesteeError
 
 from . import covering, listing
@@ -44,6 +44,7 @@ from .progress import telling
 from .run import run
 from .select import Filters, Item, matches, scheduled
 from .skeleton import skeleton
+from .watched import Watched
 
 __all__ = ["command"]
 
@@ -165,11 +166,15 @@ def _cover(suite: Sequence[Case], format_: Format) -> None:
 
 
 def _maker(target: str, deadline_s: float) -> Callable[[], Testee]:
+    def make() -> Testee:
+        found = find_testee(target, deadline_s=deadline_s)
+        return Watched(found, deadline_s) if isinstance(found, InProcess) else found
+
     try:
-        find_testee(target, deadline_s=deadline_s)
+        make()
     except TesteeError as fault:
         fail(str(fault))
-    return partial(find_testee, target, deadline_s=deadline_s)
+    return make
 
 
 def _known_of(names: Iterator[str]) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def find_testee(target: str, *, deadline_s: float = DEADLINE_S) -> Testee:
     """The testee that a target names.
 
     ``deadline_s`` is what a process of its own may take for a request; one in this process
-    takes what it takes.
+    takes what it takes, unless its caller watches it.
 
     Raises:
         TesteeError: it has none of the forms, or there is no such release.
