@@ -74,11 +74,15 @@ _WIDE, _MEDIUM = 4, 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cell:
-    """A cell of the matrix; ``kind`` is its class, empty where nothing was run."""
+    """A cell of the matrix; ``kind`` is its class, empty where nothing was run.
+
+    In a group's row: ``number`` of its ``judged`` cases ended as the sign says.
+    """
 
     kind: str
     sign: str
-    text: str = ""
+    number: int = 0
+    judged: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,11 +210,10 @@ def _joined(verdicts: Sequence[Verdict | None]) -> _Cell:
     judged = [each for each in ran if each is not Verdict.SKIPPED]
     verdict = worst(ran)
     if not judged:
-        return _Cell(kind=verdict, sign=SIGNS[verdict], text=f"{len(ran)}")
+        return _Cell(kind=verdict, sign=SIGNS[verdict], number=len(ran), judged=len(ran))
     same = sum(each is verdict for each in judged)
-    if same == len(judged):
-        return _Cell(kind=verdict, sign=SIGNS[verdict], text=f"{same}")
-    return _Cell(kind=f"{verdict} part", sign=SIGNS[verdict], text=f"{same}/{len(judged)}")
+    kind = verdict if same == len(judged) else f"{verdict} part"
+    return _Cell(kind=kind, sign=SIGNS[verdict], number=same, judged=len(judged))
 
 
 def _line(row: Row, group: str) -> _Line:

@@ -39,7 +39,8 @@ STYLES: Final[Mapping[str, str]] = {
 }
 DETAILED: Final = 3
 KINDS: Final = 20
-"""Kinds of failure told in full, per testee."""
+"""Kinds of failure told in full, per testee; of many testees :data:`FEW`."""
+FEW: Final = 3
 LIKE: Final = 5
 """Slugs listed beside the one told in full, per kind."""
 FRAMES: Final = 24
@@ -63,7 +64,7 @@ def show(events: Sequence[Event], screen: Console) -> None:
     for each in tested:
         if len(tested) <= DETAILED:
             _summary(each, screen)
-        _failures(each, screen)
+        _failures(each, screen, KINDS if len(tested) <= DETAILED else FEW)
         for problem in each.problems:
             screen.print(Text(f"problem: {each.target}: {printable(problem)}", "bold red"))
     colour = "bold green" if is_clean(tested) else "bold red"
@@ -104,14 +105,14 @@ def _number(value: int) -> str:
     return f"{value:,}" if value else "–"
 
 
-def _failures(tested: Tested, screen: Console) -> None:
+def _failures(tested: Tested, screen: Console, most: int) -> None:
     kinds: dict[str, list[CaseEvent]] = {}
     for case in tested.bad:
         kinds.setdefault(_kind(case), []).append(case)
     ordered = sorted(kinds.values(), key=lambda cases: (_rank(cases[0].level), -len(cases)))
-    for cases in ordered[:KINDS]:
+    for cases in ordered[:most]:
         _kind_in_full(cases, screen)
-    if rest := ordered[KINDS:]:
+    if rest := ordered[most:]:
         many = sum(len(cases) for cases in rest)
         screen.print(f"… and {many:,} more of {len(rest)} other kinds, see --events\n")
 

@@ -173,6 +173,8 @@ matrix.addEventListener("click", (event) => {
 });
 matrix.addEventListener("mouseover", (event) => {
   const place = placeOf(event.target);
+  const whole = event.target.closest("tr.g td");
+  if (whole) whole.title = `${data.testees[whole.cellIndex - 1].target}: ${whole.textContent}`;
   if (!place) return;
   const found = verdict(place.testee, place.each.index) || "not run";
   event.target.closest("td").title = `${data.testees[place.testee].target}: ${found}\n${place.each.purpose}`;
