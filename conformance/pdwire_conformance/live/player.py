@@ -64,6 +64,8 @@ class Player(Side):
         self._operations: dict[str, Callable[[Json], Json]] = {}
         self._lock = threading.Condition()
         self._heard: list[Heard] = []
+        self.registrations: list[Heard] = []
+        """Those that came since the player began; cases come and go meanwhile."""
         self.deaf = False
         """The manager is not told what comes; the case speaks for it."""
         self._quiet = False
@@ -153,6 +155,8 @@ class Player(Side):
         heard = Heard(came=came, frames=kept, at=at, message=message, values=values)
         with self._lock:
             self._heard.append(heard)
+            if came and message == "KVArgsRegisterInfo":
+                self.registrations = [*self.registrations[-7:], heard]
             self._lock.notify_all()
 
     def _read(self, frames: Sequence[bytes], direction: str) -> tuple[str, Json | None]:
@@ -176,6 +180,12 @@ class Player(Side):
         """Everything on the wire since the case began, both ways, in order."""
         with self._lock:
             return list(self._heard)
+
+    def ignore(self) -> None:
+        """What came so far is no answer to anything."""
+        with self._lock:
+            for each in self._heard:
+                each.taken = True
 
     def take(self, fits: Callable[[Heard], bool], within_s: float) -> Heard | None:
         """The first message that came, fits and was not taken yet; waits for it."""

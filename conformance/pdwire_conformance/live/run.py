@@ -11,6 +11,9 @@ Rules:
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from pdwire.errors import WireError
 from pdwire.managers.sockets import SendError
 from pdwire_conformance.conform.events import TraceLine
@@ -24,6 +27,8 @@ from .steps import do
 from .targets import FEATURES, LiveTarget
 
 __all__ = ["run_script", "unrunnable"]
+
+_ERROR: Final = re.compile(r"(\w+\.)*\w*(Error|Exception)\b")
 
 
 def unrunnable(case: Case, target: LiveTarget) -> str:
@@ -61,7 +66,7 @@ def run_script(case: Case, target: LiveTarget) -> tuple[Judgement, tuple[TraceLi
         judgement = Judgement(
             ok=False, expected="the target lives", came="the target's process ended"
         )
-    target.stale = target.stale or not whole or not (judgement.ok or judgement.skip)
+    target.stale = target.stale or scene.spent or not whole or not (judgement.ok or judgement.skip)
     return judgement, trace
 
 
@@ -85,10 +90,18 @@ def _judged(case: Case, scene: Scene) -> Judgement:
         except StepSkipped as skipped:
             return Judgement(ok=False, skip=f"{where}: {skipped}")
         except StepFailed as failed:
-            return Judgement(ok=False, expected=f"{where}: {failed.expected}", came=failed.came)
+            came = failed.came + _said(scene)
+            return Judgement(ok=False, expected=f"{where}: {failed.expected}", came=came)
         except (*BROKEN, SendError, OSError) as error:
             expected = f"{where}: is done"
             return Judgement(ok=False, expected=expected, came=f"{type(error).__name__}: {error}")
         except (NotationError, WireError) as error:
             raise StepError(f"{case.slug}, {where}: {error}") from error
     return Judgement(ok=True)
+
+
+def _said(scene: Scene) -> str:
+    """The target's last words where they look like the end of a traceback."""
+    sides = scene.target.sides if scene.target.alive() else []
+    told = [side.said() for side in sides]
+    return "".join(f"; it said: {line}" for line in told if _ERROR.match(line))

@@ -31,6 +31,7 @@ __all__ = ["BROKEN", "Scene", "StepFailed", "StepSkipped"]
 BROKEN: Final = (PeerUnavailable, PeerError, RunnerError, TimeoutError)
 """What asking a side can raise."""
 _SESSIONS: Final = {"mooncake": "mooncake_session_id", "nixl": "agent_name"}
+_RANKS: Final = {"mooncake": "dst_tp_rank", "nixl": "decode_tp_rank"}
 _SHOWN_BYTES: Final = 512
 """Of a frame in a trace; what is longer is cut, and the line says so."""
 
@@ -62,6 +63,8 @@ class Scene:
         self.digests: list[list[str]] = []
         self.kept: dict[str, Any] = {}
         """Which rooms ``remember`` left out, as the ``outside`` operation takes them."""
+        self.spent = False
+        """The target is not fit for another case."""
         self.measured: dict[str, int] = {}
         self.named: dict[str, dict[str, Any]] = {}
         """Values of messages that a step has expected under a name."""
@@ -85,10 +88,11 @@ class Scene:
                 return made
 
     def sides(self, which: str) -> list[Side]:
-        """``target``, ``player`` or ``both``."""
+        """``target``, ``player``, ``both``, or ``first``: the target's first rank."""
         target: list[Side] = self.target.sides
         player: list[Side] = [self.target.player]
-        return {"target": target, "player": player, "both": target + player}[which]
+        which_are = {"target": target, "player": player, "both": target + player}
+        return which_are[which] if which in which_are else target[:1]
 
     def poll(self, letter: str) -> dict[Side, tuple[str, str]]:
         """How the room stands wherever it is open; this moves it on."""
@@ -125,12 +129,15 @@ class Scene:
         }
 
     def _target_session(self) -> str:
-        """What a decode target calls its engine, from what it last registered with."""
-        key = _SESSIONS[self.target.backend]
+        """What the first rank of a decode target calls its engine, as it registered last.
+
+        A rank registers once: the player remembers it longer than a case lasts.
+        """
+        key, rank = _SESSIONS[self.target.backend], _RANKS[self.target.backend]
         told = [
             each.values[key]
-            for each in self.target.player.heard()
-            if each.came and each.values is not None and key in each.values
+            for each in self.target.player.registrations
+            if each.values is not None and each.values.get(rank) == 0
         ]
         return str(told[-1]) if told else ""
 

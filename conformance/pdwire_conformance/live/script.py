@@ -10,7 +10,8 @@ when they are first named; ``${a}`` is the number of room ``a``.
 ``let_go``     ``room``: its held chunks leave
 ``abort``      ``room``, ``end``: who gives up, ``target`` (default) or ``player``
 ``clear``      ``room``, ``ends``
-``status``     ``room``, ``is`` (KVPoll names), ``end``, ``within_s``, ``reason`` (there is one)
+``status``     ``room``, ``is`` (KVPoll names), ``end`` (``first``: the target's first rank alone),
+               ``within_s``, ``reason`` (there is one)
 ``stays``      ``room``, ``is``, ``end``: so it is still after a barrier
 ``arrived``    ``room``: Success at both ends and every byte is equal, ``within_s``
 ``abandon``    ``count`` rooms are opened at both ends and cleared before anything moved
@@ -23,12 +24,14 @@ when they are first named; ``${a}`` is the number of room ``a``.
                open; ``repeat``
 ``listen``     ``name``: a port that takes connections and never reads; ``${name.port}``
 ``expect``     ``message``, ``values``, ``within_s``; ``as``: ``${name.field}`` is what it said
+``ignore``     what came so far is expected by no later step
 ``nothing``    ``message``, ``values``: no such message came, not even until a barrier was over
 ``alive``      a fresh room is handed over, every byte is equal; ``within_s``, ``repeat``
 ``remember``   digests of the target's memory but for ``rooms``; ``untouched``: they are equal
 ``measure``    what the target's process holds; ``bounded``: no more than ``threads``,
                ``files``, ``rss_mib`` beyond it
 ``released``   ``room``: its pages may be used again, ``within_s``; ``held``: they may not
+``spent``      the target is started anew before the next case: what it holds would disturb
 ``http``       ``method``, ``path``, ``json`` or ``body``, ``status`` (those that are right),
                ``keys``, ``equals``, ``lacks``
 =============  ==========================================================================
@@ -75,6 +78,8 @@ STEPS: Final[Mapping[str, Shape]] = {
     "abandon": Shape(keys={"count": int}, needs=("count",), driven=True),
     "deaf": Shape(),
     "hears": Shape(),
+    "spent": Shape(),
+    "ignore": Shape(),
     "let_go": Shape(keys={"room": str}, needs=("room",), driven=True),
     "abort": Shape(keys={"room": str, "end": str}, needs=("room",), driven=True),
     "clear": Shape(keys={"room": str, "ends": str}, needs=("room",), driven=True),
@@ -125,7 +130,7 @@ STEPS: Final[Mapping[str, Shape]] = {
     ),
 }
 _CHOICES: Final[Mapping[str, Sequence[str]]] = {
-    "end": ("target", "player"),
+    "end": ("target", "player", "first"),
     "ends": ("both", "target", "player"),
 }
 _POLLS: Final = ("Failed", "Bootstrapping", "WaitingForInput", "Transferring", "Success")

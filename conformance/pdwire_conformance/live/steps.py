@@ -134,6 +134,14 @@ def _deaf(scene: Scene, step: Step) -> None:
     scene.target.player.deaf = step["do"] == "deaf"
 
 
+def _ignore(scene: Scene, _: Step) -> None:
+    scene.target.player.ignore()
+
+
+def _spent(scene: Scene, _: Step) -> None:
+    scene.spent = True
+
+
 def alive(scene: Scene, step: Step | None = None) -> None:
     """Fresh rooms are handed over whole; from outside: whatever proves life there."""
     for _ in range(int((step or {}).get("repeat", 1))):
@@ -379,6 +387,8 @@ _DO: Final[Mapping[str, Callable[[Scene, Step], None]]] = {
     "abandon": _abandon,
     "deaf": _deaf,
     "hears": _deaf,
+    "spent": _spent,
+    "ignore": _ignore,
     "let_go": _let_go,
     "abort": _abort,
     "clear": _clear,

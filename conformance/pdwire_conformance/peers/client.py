@@ -90,6 +90,10 @@ class Peer:
         """What the runner said of itself: backends, and what is unavailable and why."""
         return self._hello
 
+    def said(self) -> str:
+        """The last line that it printed on standard error."""
+        return self._lines.said()
+
     def encode(self, backend: str, message: str, values: Values) -> list[bytes]:
         """The whole multipart that the release sends for these values."""
         request = {"op": "encode", "backend": backend, "message": message, "values": values}
