@@ -5,8 +5,8 @@ Rules:
 * The release runs in a process of its own (:mod:`pdwire_conformance.peers`); nothing here
   packs or reads a frame for it.
 * What its code raises, and a message that it ignores, is a refusal of kind ``other``: the
-  release has no typed errors. Values that it has no way to send, and input that its
-  stand-ins cannot hand to it, are ``skip``.
+  release has no typed errors. Values that it has no way to send (a field that it does not
+  know, or works out itself), and input that its stand-ins cannot hand to it, are ``skip``.
 * A decoder runs once the release's own loop has told the message by its tag and guard. One
   that takes another tag for its own is not asked a question it is never asked: ``skip``.
 * It reads only some fields of some messages (``partial``). Its encoders are given every
@@ -20,9 +20,11 @@ from functools import cache
 from types import TracebackType
 from typing import Any, ClassVar, Final, Self
 
+from pdwire.errors import LossyEncodeError, WireError
 from pdwire.wire import layout
 from pdwire_conformance.peers.client import Peer
 from pdwire_conformance.peers.errors import PeerUnavailable, RunnerError
+from pdwire_conformance.proof.convert import to_message
 from pdwire_conformance.proof.spec import load_spec, messages_of
 
 from .protocol import Answer, Hello, Request, TesteeError
@@ -108,8 +110,9 @@ class Release:
             return f"a release has no {request['op']}"
         if request["release"] != self._release:
             return f"this is {self._release}, not {request['release']}"
-        known = self.hello().can(request["backend"], request["message"], request["op"])
-        return "" if known else f"the release has no {request['op']} of {request['message']}"
+        if not self.hello().can(request["backend"], request["message"], request["op"]):
+            return f"the release has no {request['op']} of {request['message']}"
+        return _inexpressible(request) if request["op"] == "encode" else ""
 
 
 def _hello(release: str, told: Mapping[str, Any]) -> Hello:
@@ -127,6 +130,22 @@ def _hello(release: str, told: Mapping[str, Any]) -> Hello:
         releases={backend: (release,) for backend, names in messages.items() if names},
         messages={backend: names for backend, names in messages.items() if names},
     )
+
+
+def _inexpressible(request: Request) -> str:
+    """Why no caller of the release could hand it these values; empty when one could.
+
+    Values out of range are handed over: what the release makes of them is the question.
+    """
+    codec = layout(request["backend"], request["message"], release=request["release"])
+    try:
+        codec.encode(to_message(codec, request["values"]))
+    except LossyEncodeError as fault:
+        if fault.field and fault.field not in codec.fields:
+            return f"the release has no way to send this: it takes no {fault.field}"
+    except (WireError, TypeError):  # out of range or not whole: let the release say so
+        return ""
+    return ""
 
 
 def _item(request: Request) -> Request:

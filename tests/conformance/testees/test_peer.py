@@ -110,3 +110,16 @@ def test_the_newest_release_reads_a_transfer_info_and_trips_over_another() -> No
         )
     assert good["values"]["dst_kv_indices"] == [4]
     assert bad["error"]["kind"] == "other"
+
+
+@pytest.mark.live
+def test_a_release_is_not_asked_to_send_what_it_has_no_word_for() -> None:
+    values = {"room": 7, "decode_ip": "10.0.0.2", "decode_port": 5000, "generation": 1}
+    base: Request = {"op": "encode", "backend": "mooncake", "message": "ABORT"}
+    with Release("0.5.21") as release:
+        asked = base | {"release": "0.5.21"}
+        told, plain = release.ask(
+            [asked | {"values": values}, asked | {"values": values | {"generation": None}}]
+        )
+    assert told == {"skip": "the release has no way to send this: it takes no generation"}
+    assert len(plain["frames"]) == 4
