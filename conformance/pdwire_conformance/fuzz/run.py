@@ -1,0 +1,201 @@
+"""Turns of every cell until the time is up.
+
+Rules:
+
+* Cells take turns, a batch of examples each; batches grow, so that every cell is tried a
+  little at once and much in the end.
+* A cause that was found is passed over from then on, in every layout: one fault, one finding.
+* The clock is looked at between batches. A batch that began is finished.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from pdwire import __version__
+from pdwire_conformance.testees.find import find_testee
+
+from .findings import Finding
+from .hunt import Caught, Tally, hunt
+from .plan import Cell, Choice, cells, cells_of_machines, seed_of
+from .properties import PROPERTIES, Context
+from .samples import Sample
+from .sides import Asked, Direct, Interpreted, Side
+
+__all__ = ["Machines", "Result", "Sides", "context_of", "fuzz", "open_sides"]
+
+_BATCHES: Final = (10, 25, 50, 100)
+"""Examples of a cell's first, second … turn; the last number goes for all later ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """The target and what it is compared with, all started."""
+
+    target: Side
+    reading: Interpreted
+    against: Side | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machines:
+    """Properties of live managers: their names, their backends, and how one is tried."""
+
+    names: tuple[str, ...]
+    backends: tuple[str, ...]
+    samples: Callable[[Cell], Any]
+    check: Callable[[Cell, Sample], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class Result:
+    """What a run did."""
+
+    target: str
+    seed: int
+    seconds: float = 0.0
+    cells: int = 0
+    turns: int = 0
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    messages: dict[str, Tally] = field(default_factory=dict)
+    """Of the property ``round-trip``, by message: ``mooncake.KVArgsRegisterInfo``."""
+    findings: list[Finding] = field(default_factory=list)
+
+
+def open_sides(stack: ExitStack, target: str, against: str = "") -> Sides:
+    """Start whoever is asked.
+
+    Raises:
+        TesteeError: one of them cannot be.
+    """
+    reading = stack.enter_context(find_testee("pdwire:reading"))
+    return Sides(
+        target=_side(stack, target),
+        reading=Interpreted(reading.hello()),
+        against=_side(stack, against) if against else None,
+    )
+
+
+def _side(stack: ExitStack, target: str) -> Side:
+    testee = stack.enter_context(find_testee(target))
+    match target:
+        case "pdwire":
+            return Direct(testee.hello())
+        case "pdwire:reading":
+            return Interpreted(testee.hello())
+    return Asked(testee)
+
+
+def context_of(cell: Cell, sides: Sides) -> Context:
+    """What a cell's property is asked about."""
+    if cell.subject is None:
+        raise ValueError(f"{cell.name} is about no layout")
+    return Context(
+        subject=cell.subject,
+        release=cell.release,
+        target=sides.target,
+        reading=sides.reading,
+        against=sides.against,
+    )
+
+
+def fuzz(
+    sides: Sides,
+    choice: Choice,
+    *,
+    seed: int,
+    time_s: float,
+    part: tuple[int, int] = (0, 1),
+    examples: int = 0,
+    fail_fast: bool = False,
+    machines: Machines | None = None,
+    told: Callable[[Result, Cell], None] = lambda _result, _cell: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Result:
+    """Try every cell in turns for ``time_s`` seconds.
+
+    Args:
+        sides: who is asked.
+        choice: what of everything is wanted.
+        seed: the same seed, the same samples.
+        time_s: seconds; the batch that is running then is finished.
+        part: the n-th of m parts of the cells, for several processes.
+        examples: at most so many of each cell, and then the end, whatever time is left.
+        fail_fast: end with the first finding.
+        machines: properties of live managers.
+        told: called before each turn, for progress.
+        clock: seconds.
+    """
+    found = cells(sides.target.hello, choice)
+    if machines is not None:
+        found += cells_of_machines(machines.names, choice, machines.backends)
+    todo = found[part[0] :: part[1]]
+    result = Result(target=sides.target.target, seed=seed, cells=len(todo))
+    begun = clock()
+    known: set[str] = set()
+    for cell, batch, count in _turns(todo, examples):
+        if clock() - begun >= time_s or (fail_fast and result.findings):
+            break
+        told(result, cell)
+        samples, check = _tried(cell, sides, machines)
+        tally, caught = hunt(
+            samples, check, seed=seed_of(seed, cell, batch), examples=count, known=known
+        )
+        _note(result, cell, tally)
+        if caught is not None:
+            known.add(caught.problem.cause)
+            result.findings.append(_finding(cell, caught, sides, seed, clock() - begun))
+    result.seconds = clock() - begun
+    return result
+
+
+def _turns(todo: Sequence[Cell], examples: int) -> Iterator[tuple[Cell, int, int]]:
+    """Cell, turn and size of the batch, forever or until each cell has had its examples."""
+    batch, spent = 0, 0
+    while todo and not (examples and spent >= examples):
+        size = _BATCHES[min(batch, len(_BATCHES) - 1)]
+        count = min(size, examples - spent) if examples else size
+        for cell in todo:
+            yield cell, batch, count
+        spent += count
+        batch += 1
+
+
+def _tried(cell: Cell, sides: Sides, machines: Machines | None) -> tuple[Any, Any]:
+    if cell.subject is None and machines is not None:
+        return machines.samples(cell), partial(machines.check, cell)
+    context = context_of(cell, sides)
+    prop = PROPERTIES[cell.prop]
+    return prop.samples(context), partial(prop.check, context)
+
+
+def _note(result: Result, cell: Cell, tally: Tally) -> None:
+    result.turns += 1
+    result.tallies.setdefault(cell.prop, Tally()).add(tally)
+    if cell.prop == "round-trip" and cell.subject is not None:
+        result.messages.setdefault(cell.subject.message.key, Tally()).add(tally)
+
+
+def _finding(cell: Cell, caught: Caught, sides: Sides, seed: int, at_s: float) -> Finding:
+    subject = cell.subject
+    return Finding(
+        prop=cell.prop,
+        target=sides.target.target,
+        against=sides.against.target if sides.against and cell.prop == "against" else "",
+        backend=cell.backend,
+        message="" if subject is None else subject.codec.message,
+        layout="" if subject is None else subject.layout.id,
+        release=cell.release,
+        cause=caught.problem.cause,
+        expected=caught.problem.expected,
+        came=caught.problem.came,
+        seed=seed,
+        version=__version__,
+        sample=caught.sample,
+        minimal_s=round(at_s, 1),
+    )
