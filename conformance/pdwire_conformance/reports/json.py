@@ -46,13 +46,12 @@ _RESULT: Final = (
     "reason",
     "link",
     "rerun",
-    "trace",
 )
 
 
 def render(events: Sequence[Event]) -> str:
-    """The document, indented, with a newline at its end."""
-    text = json.dumps(as_json(events), indent=1, ensure_ascii=False)
+    """The document on one line: it may hold a hundred thousand results."""
+    text = json.dumps(as_json(events), ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
 
 
@@ -90,7 +89,10 @@ def _testee(tested: Tested) -> dict[str, Any]:
 def _cases(cases: Sequence[CaseEvent]) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for case in cases:
-        told = asdict(case)
-        about = found.setdefault(case.slug, {**{name: told[name] for name in _CASE}, "results": []})
-        about["results"].append({name: told[name] for name in _RESULT})
+        about = found.get(case.slug)
+        if about is None:
+            about = found[case.slug] = {**{name: getattr(case, name) for name in _CASE}}
+            about["results"] = []
+        result = {name: getattr(case, name) for name in _RESULT}
+        about["results"].append({**result, "trace": [asdict(line) for line in case.trace]})
     return list(found.values())

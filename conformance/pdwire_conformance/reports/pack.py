@@ -32,6 +32,7 @@ __all__ = ["CUTS", "Grid", "Row", "build_grid", "pack", "pack_within"]
 CUTS: Final = (512, 128, 32, 8)
 """Bytes shown of one frame."""
 _NOTHING: Final = frozenset({Verdict.PASSED, Verdict.SKIPPED, Verdict.FLAKY})
+_NUMBERS: Final = {verdict: number for number, verdict in enumerate(Verdict)}
 _DIGITS: Final = re.compile(r"([0-9]+)")
 _SLUG, _TARGET, _RELEASE = "\x01", "\x02", "\x03"
 """Stand for what differs between rerun lines and trace lines that are otherwise one."""
@@ -64,8 +65,9 @@ def build_grid(tested: Sequence[Tested]) -> Grid:
     cells: dict[str, list[list[CaseEvent]]] = {}
     for column, each in enumerate(tested):
         for case in each.cases:
-            row = cells.setdefault(case.slug, [[] for _ in tested])
-            row[column].append(case)
+            if case.slug not in cells:
+                cells[case.slug] = [[] for _ in tested]
+            cells[case.slug][column].append(case)
     rows = [_row(row) for row in cells.values()]
     rows.sort(key=lambda row: (row.case.family == "spec", row.group, _natural(row.case.slug)))
     return Grid(tested=tuple(tested), rows=tuple(rows))
@@ -99,19 +101,17 @@ def _squeezed(packed: dict[str, Any]) -> str:
 
 
 class _Pool:
-    """Things by number, each kept once."""
+    """Texts, or tuples that JSON can hold, by number: each is kept once."""
 
     def __init__(self) -> None:
-        self.kept: list[Any] = []
         self._known: dict[Hashable, int] = {}
 
-    def add(self, value: Any) -> int:  # noqa: ANN401 - whatever JSON can hold
-        key = json.dumps(value) if isinstance(value, list) else value
-        number = self._known.get(key)
-        if number is None:
-            number = self._known[key] = len(self.kept)
-            self.kept.append(value)
-        return number
+    def add(self, value: Hashable) -> int:
+        return self._known.setdefault(value, len(self._known))
+
+    @property
+    def kept(self) -> list[Hashable]:
+        return list(self._known)
 
 
 class _Packing:
@@ -120,7 +120,7 @@ class _Packing:
         self.texts, self.spans, self.cells = _Pool(), _Pool(), _Pool()
         self.frames, self.names, self.lines, self.outcomes = _Pool(), _Pool(), _Pool(), _Pool()
         self.text("")
-        self.cells.add([])
+        self.cells.add(())
 
     def text(self, value: str) -> int:
         return self.texts.add(printable(value))
@@ -130,27 +130,28 @@ class _Packing:
         found: dict[int, list[str]] = {}
         for case in results:
             found.setdefault(self._outcome(case), []).append(printable(case.release))
-        return self.cells.add([[key, self.spans.add(span)] for key, span in found.items()])
+        pairs = ((key, self.spans.add(tuple(span))) for key, span in found.items())
+        return self.cells.add(tuple(pairs))
 
     def _outcome(self, case: CaseEvent) -> int:
-        trace = [] if case.verdict in _NOTHING or not self.most else self._trace(case)
+        trace = () if case.verdict in _NOTHING or not self.most else self._trace(case)
         differs = ("", "") if case.verdict in _NOTHING else (case.expected, case.came)
         words = [self.text(each) for each in (*differs, case.reason, case.link)]
         rerun = self.texts.add(_template(case))
-        return self.outcomes.add([list(Verdict).index(case.verdict), *words, rerun, trace])
+        return self.outcomes.add((_NUMBERS[case.verdict], *words, rerun, trace))
 
-    def _trace(self, case: CaseEvent) -> list[list[float]]:
+    def _trace(self, case: CaseEvent) -> tuple[tuple[int, float], ...]:
         # One answer to one question: when it came says nothing, and would tell equals apart.
         timed = case.role != "codec"
-        lines = [(self._line(line, case.release), line.at_s) for line in case.trace]
-        return [[line, round(at_s, 3) if timed else 0] for line, at_s in lines]
+        lines = ((self._line(line, case.release), line.at_s) for line in case.trace)
+        return tuple((line, round(at_s, 3) if timed else 0) for line, at_s in lines)
 
     def _line(self, line: TraceLine, release: str) -> int:
-        frames = [self.frames.add(cut_hex(printable(each), self.most)) for each in line.frames]
-        names = self.names.add([printable(name) for name in line.names])
+        frames = tuple(self.frames.add(cut_hex(printable(each), self.most)) for each in line.frames)
+        names = self.names.add(tuple(printable(name) for name in line.names))
         words = printable(line.text)
         words = words.replace(release, _RELEASE) if release else words
-        return self.lines.add([line.way, self.texts.add(words), frames, names])
+        return self.lines.add((line.way, self.texts.add(words), frames, names))
 
     def case(self, row: Row) -> list[Any]:
         case = row.case

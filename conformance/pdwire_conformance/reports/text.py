@@ -26,7 +26,9 @@ def printable(text: str, kept: str = "") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or char in kept else _escape(char) for char in text)
+    if kept:
+        return re.sub(f"[^{re.escape(kept)}]+", lambda found: printable(found[0]), text)
+    return "".join(char if char.isprintable() else _escape(char) for char in text)
 
 
 def _escape(char: str) -> str:

@@ -38,7 +38,7 @@ CASE = CaseEvent(
     seconds=0.001,
     clauses=("registration/KVArgsRegisterInfo/r8/frame-14",),
     reports=("F3",),
-    rerun="pdwire conform pdwire --only registration/staging-frame-14-width --release 0.5.23",
+    rerun="pdwire conform pdwire --case registration/staging-frame-14-width --release 0.5.23",
     trace=(
         TraceLine(
             way="sent",
@@ -151,7 +151,7 @@ def _case(
 def _ended(case: CaseEvent, target: str, release: str, chance: random.Random) -> CaseEvent:
     weights = (90, 0 if target == "pdwire" else 3, 4, 0.3, 2, 0.2, 0.2)
     verdict = chance.choices(list(Verdict), weights)[0]
-    rerun = f"pdwire conform {target} --only {case.slug} --release {release}"
+    rerun = f"pdwire conform {target} --case {case.slug} --release {release}"
     case = replace(case, target=target, verdict=verdict, release=release, rerun=rerun)
     match verdict:
         case Verdict.FAILED | Verdict.KNOWN:

@@ -45,7 +45,7 @@ def test_releases_that_end_alike_share_one_outcome() -> None:
     told = pack(build_grid(gather(events)), 512)
     assert len(told["outcomes"]) == 1
     assert told["texts"][told["outcomes"][0][5]] == "pdwire conform \x02 --case \x01 --release \x03"
-    assert told["spans"] == [["0.5.19"], ["0.5.20"], ["0.5.21"]]
+    assert told["spans"] == [("0.5.19",), ("0.5.20",), ("0.5.21",)]
 
 
 def test_only_what_is_not_fine_keeps_its_trace() -> None:
