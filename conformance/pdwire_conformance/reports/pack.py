@@ -4,9 +4,9 @@ Rules:
 
 * What repeats is stored once and referred to by number: texts, frames, trace lines,
   outcomes, and whole cells. Twenty-five releases that fail a case alike cost one outcome.
-* What was expected, what came and the trace are kept of what did not pass and was not
-  merely skipped. Frames are cut at the first of :data:`CUTS` with which the page stays
-  within its budget, and the page says so.
+* What was expected and what came is kept of what did not pass and was not merely skipped.
+* Traces are those of the stream. When they are too much, those of what passed go first;
+  then frames are cut at the first of :data:`CUTS` that is enough, and the page says so.
 * Words of a case and a testee are shown, never interpreted: they are made printable here.
 
 The page's script reads this form and nothing else does; it may change with the page.
@@ -88,8 +88,8 @@ def pack_within(grid: Grid, budget: int) -> tuple[str, int]:
 
     It has at most ``budget`` characters, or no traces.
     """
-    for most in CUTS:
-        text = _squeezed(pack(grid, most))
+    for most, fine in ((CUTS[0], True), *((each, False) for each in CUTS)):
+        text = _squeezed(pack(grid, most, fine=fine))
         if len(text) <= budget:
             return text, most
     return _squeezed(pack(grid, 0)), 0
@@ -115,8 +115,9 @@ class _Pool:
 
 
 class _Packing:
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, *, fine: bool) -> None:
         self.most = most
+        self.fine = fine
         self.texts, self.spans, self.cells = _Pool(), _Pool(), _Pool()
         self.frames, self.names, self.lines, self.outcomes = _Pool(), _Pool(), _Pool(), _Pool()
         self.text("")
@@ -134,7 +135,8 @@ class _Packing:
         return self.cells.add(tuple(pairs))
 
     def _outcome(self, case: CaseEvent) -> int:
-        trace = () if case.verdict in _NOTHING or not self.most else self._trace(case)
+        traced = self.most and (self.fine or case.verdict not in _NOTHING)
+        trace = self._trace(case) if traced else ()
         differs = ("", "") if case.verdict in _NOTHING else (case.expected, case.came)
         words = [self.text(each) for each in (*differs, case.reason, case.link)]
         rerun = self.texts.add(_template(case))
@@ -175,9 +177,13 @@ def _template(case: CaseEvent) -> str:
     return program + space + rest
 
 
-def pack(grid: Grid, most: int) -> dict[str, Any]:
-    """The object that the page's script reads; 0 bytes of a frame: no traces at all."""
-    packing = _Packing(most)
+def pack(grid: Grid, most: int, *, fine: bool = False) -> dict[str, Any]:
+    """The object that the page's script reads.
+
+    ``most`` bytes of a frame are shown, of 0 there are no traces at all; ``fine``: traces
+    of what passed are kept, too.
+    """
+    packing = _Packing(most, fine=fine)
     columns = range(len(grid.tested))
     return {
         "verdicts": [str(each) for each in Verdict],

@@ -48,23 +48,26 @@ def test_releases_that_end_alike_share_one_outcome() -> None:
     assert told["spans"] == [("0.5.19",), ("0.5.20",), ("0.5.21",)]
 
 
-def test_only_what_is_not_fine_keeps_its_trace() -> None:
-    told = pack(build_grid(gather(run_of(replace(CASE, expected="x", came="x"), FAILED))), 512)
-    assert [len(outcome[6]) for outcome in told["outcomes"]] == [1]
-    told = pack(build_grid(gather(run_of(replace(CASE, expected="x", came="x")))), 512)
-    assert told["lines"] == []
+def test_what_passed_keeps_its_trace_only_where_there_is_room() -> None:
+    events = run_of(replace(CASE, expected="x", came="x"), replace(FAILED, slug="b"))
+    grid = build_grid(gather(events))
+    told = pack(grid, 512)
+    assert sorted(len(outcome[6]) for outcome in told["outcomes"]) == [0, 1]
     assert "x" not in told["texts"]
+    told, _, size = _unpacked(events, 10**6)
+    assert [len(outcome[6]) for outcome in told["outcomes"]] == [1, 1]
+    other = [replace(CASE, slug=f"x/{n}", trace=(_line(n),)) for n in range(100)]
+    _, most, size = _unpacked(run_of(*other), 10**6)
+    told, cut_at, _ = _unpacked(run_of(*other), size - 1)
+    assert (most, cut_at, told["lines"]) == (512, 512, [])
+
+
+def _line(n: int) -> TraceLine:
+    return TraceLine(way="sent", frames=(bytes([n, 255 - n] * 400).hex(),))
 
 
 def test_frames_are_cut_until_the_page_keeps_its_budget() -> None:
-    long = [
-        replace(
-            FAILED,
-            slug=f"x/{n}",
-            trace=(TraceLine(way="sent", frames=(bytes([n, 255 - n] * 400).hex(),)),),
-        )
-        for n in range(100)
-    ]
+    long = [replace(FAILED, slug=f"x/{n}", trace=(_line(n),)) for n in range(100)]
     whole, most, size = _unpacked(run_of(*long), 10**6)
     assert most == 512
     assert whole["frames"][0].endswith("… (800 bytes)")
