@@ -27,7 +27,7 @@ from .peers import benches
 from .subject import Subject
 from .values import largest, smallest
 
-__all__ = ["RULES", "readers"]
+__all__ = ["RULES", "readers", "served"]
 
 Json = dict[str, Any]
 
@@ -58,7 +58,7 @@ def _messages(at: Subject) -> Iterator[tuple[str, Frames]]:
 def readers(backend: str, frames: Frames, direction: str = "") -> list[tuple[Bench, Json]]:
     """Every layout of the backend that reads these frames, and the values."""
     found = []
-    for bench in _served(backend, direction):
+    for bench in served(backend, direction):
         if len(frames) - bench.shift in bench.layout["counts"]:
             values = bench.read(frames)
             if values is not None:
@@ -67,7 +67,8 @@ def readers(backend: str, frames: Frames, direction: str = "") -> list[tuple[Ben
 
 
 @cache
-def _served(backend: str, direction: str) -> tuple[Bench, ...]:
+def served(backend: str, direction: str) -> tuple[Bench, ...]:
+    """Every layout of multi-frame messages of a backend, in a direction; empty: in any."""
     return tuple(
         bench
         for bench, _ in benches("zmq")

@@ -161,7 +161,8 @@ def fitted(message: Json, layout: Json, values: Values, fixed: Iterable[str]) ->
     for field in message["fields"]:
         if field["name"] not in slots and "repeat" in field.get("absent", {}):
             told.pop(field["name"], None)
-    for invariant in layout["invariants"]:
+    # Twice: what one rule changes may be what another, seen before, is about.
+    for invariant in (*layout["invariants"], *layout["invariants"]):
         if not _fit(invariant, slots, told, kept):
             return None
     return complete(message, layout, told)
