@@ -237,7 +237,7 @@ function frameRow(frame, position, name) {
   const bytes = hex ? hex.replace(/(.{8})(?=.)/g, "$1 ") + (rest ? " …" : "") : "(empty)";
   return el("tr", {}, el("td", {class: "n"}, String(position)), el("td", {class: "name"}, name ?? ""),
     el("td", {class: "n size"}, String(size)), el("td", {class: "hex"}, words || bytes,
-      words ? el("div", {class: "note"}, bytes) : null));
+      words ? el("span", {class: "note"}, ` ${bytes}`) : null));
 }
 function wire([line, at], whom) {
   const [way, told, frames, names] = data.lines[line];
