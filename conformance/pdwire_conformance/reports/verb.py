@@ -6,7 +6,7 @@ Exit 0 when the runs are clean, 1 when they are not, 2 for a stream that is none
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -38,7 +38,7 @@ def command(
     paths = {"html": html, "junit": junit, "markdown": markdown, "json": json, "badge": badge}
     wanted = {form: path for form, path in paths.items() if path is not None}
     for form, path in wanted.items():
-        _write(path, RENDERERS[form](events))
+        _write(path, _rendered(form, events))
     if format_ is Format.JSON:
         typer.echo(RENDERERS["json"](events), nl=False)
     elif not wanted:
@@ -75,6 +75,13 @@ def _placed(name: str, fault: str) -> str:
     if fault.startswith("line ") and number.isdigit() and space:
         return f"{shown}:{number}: the line {rest}"
     return f"{shown}: {fault}"
+
+
+def _rendered(form: str, events: Sequence[Event]) -> str:
+    try:
+        return RENDERERS[form](events)
+    except ModuleNotFoundError as fault:
+        fail(str(fault))
 
 
 def _write(path: Path, text: str) -> None:

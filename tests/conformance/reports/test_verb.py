@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,15 @@ def test_a_stream_named_twice_is_refused(stream: Path) -> None:
     done = runner.invoke(app, ["report", str(stream), str(stream)])
     assert done.exit_code == 2
     assert "counted twice" in done.stderr
+
+
+def test_without_jinja2_the_page_names_the_extra(
+    stream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    done = runner.invoke(app, ["report", str(stream), "--html", str(tmp_path / "x.html")])
+    assert done.exit_code == 2
+    assert "the HTML report needs Jinja2: pip install 'pdwire[conform]'" in done.stderr
 
 
 def test_a_report_that_cannot_be_written_says_why(stream: Path, tmp_path: Path) -> None:
