@@ -3,9 +3,10 @@
 Rules:
 
 * An entry is one kind of failure (what the testee did, and what the case did to the frames)
-  in one set of targets and releases. Its reason is ``TODO``, which no run accepts.
-* A glob stands for its cases only where it matches nothing else that ran, the coarsest that
-  does: of everything, of a message, of a backend and so on. What remains is listed by slug.
+  in one set of targets and releases; kinds that are found at the very same places are one
+  entry. Its reason is ``TODO``, which no run accepts.
+* A glob stands for its cases only where it matches nothing else that ran, and those that
+  take in most come first. What remains is listed by slug.
 * A range of releases goes on over one in which a case does not apply, never over one in
   which it passes or that was not run.
 * What is listed already is not written again.
@@ -14,7 +15,7 @@ Rules:
 from __future__ import annotations
 
 import json
-import re
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from typing import Final
 from pdwire.wire.table import ORDER
 
 from .events import CaseEvent, Event, Verdict
+from .kin import globs, is_derived, place_of, what_of
 from .known_file import SCHEMA
 from .select import matches
 
@@ -35,11 +37,10 @@ _HEAD: Final = f"""\
 schema = "{SCHEMA}"
 """
 
-_KEPT: Final = ((), (1,), (0,), (0, 1), (1, 2), (0, 1, 2), (1, 2, 3))
-"""Parts of a derived slug (backend, message, layout, what) that a glob keeps, coarsest first."""
-
 Point = tuple[str, str]
 """A target and a release."""
+Key = tuple[str, "_Scope", str]
+"""What is told together: what the testee did, where that holds, and what was done to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +50,6 @@ class _Scope:
     targets: tuple[str, ...]
     releases: tuple[str, ...]
     points: frozenset[Point]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kind:
-    """What is told together."""
-
-    what: str
-    """The slug's last part with ``*`` for numbers."""
-    did: str
 
 
 class _Ran:
@@ -72,29 +64,53 @@ class _Ran:
                 self.points[event.slug].add(point)
                 if event.verdict in _NEW:
                     self.bad[event.slug][point] = event
+        self.ending: dict[str, list[str]] = {}
+        self.parts: dict[str, set[str]] = defaultdict(set)
+        for slug in self.points:
+            self.parts[slug.rpartition("/")[2]].add(slug)
         self.all = frozenset(point for points in self.points.values() for point in points)
         bare = {target.removeprefix(_RELEASE) for target, _ in self.all}
         self.released = [release for release in ORDER if release in bare]
+
+    def matching(self, glob: str) -> list[str]:
+        """The slugs that a glob matches; quick, because many globs end alike."""
+        last = glob.rpartition("/")[2]
+        if last not in self.ending:
+            self.ending[last] = [
+                slug for part, slugs in self.parts.items() if matches(last, part) for slug in slugs
+            ]
+        return [slug for slug in self.ending[last] if matches(glob, slug)]
 
 
 def skeleton(events: Sequence[Event]) -> str:
     """The list, as TOML; without an entry when nothing new failed."""
     ran = _Ran(events)
-    groups: dict[tuple[_Kind, _Scope], dict[str, CaseEvent]] = defaultdict(dict)
+    groups: dict[Key, dict[str, CaseEvent]] = defaultdict(dict)
     for slug, bad in ran.bad.items():
         for scope in _scopes(ran, slug, frozenset(bad)):
             event = next(bad[point] for point in bad if point in scope.points)
-            groups[_kind(event), scope][slug] = event
-    ordered = sorted(groups.items(), key=lambda group: (group[0][0].did, group[0][0].what))
-    return "\n".join([_HEAD, *(_entry(ran, *key, found) for key, found in ordered)])
+            groups[_did(event), scope, what_of(slug)][slug] = event
+    merged: dict[Key, dict[str, CaseEvent]] = defaultdict(dict)
+    for (did, scope, what), found in groups.items():
+        merged[did, scope, _where(what, found)] |= found
+    entries = [
+        _entry(ran, did, scope, found) for (did, scope, _), found in _in_order(merged.items())
+    ]
+    return "\n".join([_HEAD, *entries])
 
 
-def _kind(event: CaseEvent) -> _Kind:
-    return _Kind(what=_starred(event.slug.rpartition("/")[2]), did=_did(event))
+def _where(what: str, found: Iterable[str]) -> str:
+    """Kinds of fault that the testee takes at the very same places are told together."""
+    if not all(map(is_derived, found)):
+        return what
+    return f"{what.partition('-')[0]} {sorted(map(place_of, found))}"
 
 
-def _starred(part: str) -> str:
-    return re.sub(r"\d+", "*", part)
+def _in_order(
+    groups: Iterable[tuple[Key, dict[str, CaseEvent]]],
+) -> list[tuple[Key, dict[str, CaseEvent]]]:
+    """By what the testee did, then by the first slug."""
+    return sorted(groups, key=lambda group: (group[0][0], min(group[1])))
 
 
 def _did(event: CaseEvent) -> str:
@@ -160,17 +176,20 @@ def _ranges(releases: Sequence[str], order: Sequence[str]) -> Iterator[str]:
         at = last + 1
 
 
-def _entry(ran: _Ran, kind: _Kind, scope: _Scope, found: dict[str, CaseEvent]) -> str:
-    example = next(iter(found.values()))
+def _entry(ran: _Ran, did: str, scope: _Scope, found: dict[str, CaseEvent]) -> str:
+    slug = min(found)
+    whats = ", ".join(sorted({what_of(slug) for slug in found}))
+    example = found[slug]
     lines = [
-        f"# {len(found)} {'case' if len(found) == 1 else 'cases'}: {kind.did}.",
-        f"# {example.slug}",
+        f"# {len(found)} {'case' if len(found) == 1 else 'cases'}: {did}.",
+        *textwrap.wrap(whats, 96, initial_indent="# ", subsequent_indent="#   "),
+        f"# {slug}",
         f"#   expected {_short(example.expected or 'an answer')}",
         f"#   came     {_short(example.came or example.reason)}",
         "[[known]]",
         f"targets = {_texts(scope.targets)}",
         *([f"releases = {_texts(scope.releases)}"] if scope.releases else []),
-        f"cases = {_texts(list(_names(ran, scope, found)))}",
+        f"cases = {_texts(sorted(_names(ran, scope, found)))}",
         'reason = "TODO"',
     ]
     return "\n".join(lines) + "\n"
@@ -189,22 +208,17 @@ def _texts(texts: Sequence[str]) -> str:
 
 
 def _names(ran: _Ran, scope: _Scope, found: dict[str, CaseEvent]) -> Iterator[str]:
-    """Globs that match these slugs and no other that ran, then the slugs that remain."""
-    left = dict.fromkeys(sorted(found))
-    for kept in _KEPT:
-        for glob in dict.fromkeys(filter(None, (_glob(slug, kept) for slug in left))):
-            about = [slug for slug in ran.points if matches(glob, slug)]
-            here = [slug for slug in about if ran.points[slug] & scope.points]
-            if len(here) > 1 and all(slug in found for slug in here):
-                yield glob
-                left = {slug: None for slug in left if not matches(glob, slug)}
+    """Few globs that match these slugs and no other that ran, then the slugs that remain."""
+    taken: dict[str, set[str]] = {}
+    for glob in dict.fromkeys(glob for slug in found for glob in globs(slug)):
+        here = {slug for slug in ran.matching(glob) if ran.points[slug] & scope.points}
+        if len(here) > 1 and here <= found.keys():
+            taken[glob] = here
+    left = {*found}
+    while glob := max(taken, key=lambda glob: len(taken[glob] & left), default=""):
+        gained = taken.pop(glob) & left
+        if len(gained) < 2:
+            break
+        yield glob
+        left -= gained
     yield from left
-
-
-def _glob(slug: str, kept: tuple[int, ...]) -> str:
-    """The glob of a derived case's kin; empty for a case that a person wrote."""
-    parts = slug.split("/")
-    if len(parts) != 4:
-        return ""
-    head = [part if at in kept else "*" for at, part in enumerate(parts[:3])]
-    return "/".join([*head, parts[3] if 3 in kept else _starred(parts[3])])
