@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from tests.conformance.suite.conftest import Reader, asked
 
+from pdwire_conformance.conform.judge import judge
 from pdwire_conformance.proof.spec import load_spec
 from pdwire_conformance.suite.case import Case
 from pdwire_conformance.testees.codec import CodecTestee
@@ -65,3 +66,17 @@ def test_a_codec_that_takes_whatever_comes_fails_by_the_thousand(
     assert found["derived:counts.ladder"] > 100
     assert found["derived:good.whole"] > 40
     assert "derived:recognising.proved" not in found
+
+
+def test_a_body_is_judged_by_what_it_says(codec_cases: tuple[Case, ...]) -> None:
+    case = next(c for c in codec_cases if c.slug == "mooncake/REGISTER_DP_RANK/r1/plain-encode")
+    hello = Generated().hello()
+    for body, right in (
+        (b'{"dp_rank": 10,\n "bootstrap_room": 3, "more": null}', True),
+        (b'{"bootstrap_room":3,"dp_rank":"10"}', False),
+        (b'{"bootstrap_room":3,"dp_rank":true}', False),
+        (b'{"bootstrap_room":3}', False),
+        (b'[{"bootstrap_room":3,"dp_rank":10}]', False),
+        (b'{"bootstrap_room":3,"dp_rank":10', False),
+    ):
+        assert judge(case, {"frames": [body.hex()]}, hello).ok is right, body

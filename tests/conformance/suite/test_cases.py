@@ -49,7 +49,7 @@ def test_what_is_misread_is_a_must_and_another_spelling_a_should(
     assert levels[f"{begin}14-short"] is Level.MUST
     assert levels[f"{begin}15-underscore"] is Level.MUST
     assert levels[f"{begin}15-spaces"] is Level.SHOULD
-    assert levels["mooncake/ROUTE_PUT/r7/plain-encode"] is Level.MAY
+    assert levels["mooncake/ROUTE_PUT/r7/body-key-twice"] is Level.MAY
 
 
 def test_every_run_has_the_same_cases() -> None:

@@ -139,10 +139,10 @@ def _beyond(slot: Json, holder: str) -> dict[str, str]:
 
 _HOLDERS: Final = {"int": "N", "int[]": "[7,N]", "int{}": '{"a":7,"b":N}'}
 _WRONG: Final[dict[str, dict[str, str]]] = {
-    "int": {"string": '"7"', "true": "true", "whole-fraction": "7.0"},
-    "str": {"number": "7", "list": '["x"]'},
-    "bool": {"number": "1", "string": '"true"'},
-    "object": {"string": '"{}"', "list": "[]"},
+    "int": {"string": '"7"'},
+    "str": {"number": "7"},
+    "bool": {"number": "1"},
+    "object": {"list": "[]"},
     "int[]": {
         "number": "7", "string": '"7"', "of-strings": '["7"]', "of-null": "[null]",
         "of-true": "[true]", "object": '{"0":7}', "of-lists": "[[7]]",
@@ -171,7 +171,9 @@ def odd(at: Subject) -> Iterator[Case]:
     if not _is_json(at):
         return
     for kind, tokens in _ODD.items():
-        key = next((key for key in at.layout["keys"] if key["type"] == f"json:{kind}"), None)
+        key = next(
+            (key for key in at.layout["keys"] if key["type"].rstrip("?") == f"json:{kind}"), None
+        )
         if key is None:
             continue
         for tag, token in tokens.items():
@@ -189,10 +191,11 @@ _ODD: Final[dict[str, dict[str, str]]] = {
     "int": {
         "nan": "NaN", "infinity": "Infinity", "exponent": "1e2", "far-exponent": "1e400",
         "huge": "1" + "0" * 4000, "zeros": "007", "plus": "+7", "hex": "0x7", "list": "[7]",
-        "fraction": "7.5",
+        "fraction": "7.5", "whole-fraction": "7.0", "true": "true",
     },
     "str": {"half-pair": r'"\ud800"', "true": "true", "line-end": '"a\nb"'},
-    "bool": {"list": "[]", "word": "True"},
+    "bool": {"list": "[]", "word": "True", "string": '"true"'},
+    "object": {"string": '"{}"', "number": "7"},
 }  # fmt: skip
 
 

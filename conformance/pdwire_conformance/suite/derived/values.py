@@ -7,6 +7,8 @@ Rules:
   one frame for another is found by the values alone.
 * Values are in the form of the JSON export. Fields that the layout does not carry get
   what the spec says that their lack means.
+* Where senders always send two values together (the first of the item lengths is the one
+  item length), good messages do, too: else no release could be asked to encode them.
 * A value that is changed takes along those that a rule across frames ties to it.
 """
 
@@ -62,6 +64,7 @@ def plain(message: Json, layout: Json) -> Values:
         if invariant["kind"] == "less":
             first, second = invariant["fields"]
             values[second] = max(values[second], values[first] + 1)
+    _as_sent(values, frozenset(values), frozenset())
     return complete(message, layout, values)
 
 
@@ -72,7 +75,7 @@ def plain_value(slot: Json, place: int, used: set[int] | None = None) -> object:
     if kind in INTEGERS or bare == "int":
         return _number(slot, place, set() if used is None else used)
     if kind in {"flag", "json:bool"}:
-        return place % 2 == 0
+        return not slot["absent"]["value"] if slot.get("optional") else place % 2 == 0
     if kind == "names":
         return list(slot["allowed"][:2])
     if kind.endswith("[][]"):
@@ -124,7 +127,7 @@ def _text(slot: Json, bare: str, place: int) -> object:
         "bytes": {"hex": f"00ff80{place:02x}0a"},
         "object": {"n": place},
         "int[]": [place, place + 1],
-        "int{}": {f"k{place}": place, "other": place + 1},
+        "int{}": {f"{place + 7}": place, f"{place + 8}": place + 1},
         "str": f"word-{place}",
         "text": f"name-{place}",
     }
@@ -165,7 +168,24 @@ def fitted(message: Json, layout: Json, values: Values, fixed: Iterable[str]) ->
     for invariant in (*layout["invariants"], *layout["invariants"]):
         if not _fit(invariant, slots, told, kept):
             return None
+    _as_sent(told, frozenset(slots), kept)
     return complete(message, layout, told)
+
+
+def _as_sent(values: Values, carried_here: frozenset[str], kept: frozenset[str]) -> None:
+    """What every sender does, as far as the values are not fixed."""
+    if "role" in carried_here and "role" not in kept:
+        values["role"] = "Prefill"
+    if not {"dst_kv_item_len", "dst_kv_item_lens"} <= carried_here:
+        return
+    lengths = list(values["dst_kv_item_lens"])
+    if "dst_kv_item_len" not in kept:
+        first = min(lengths[0], 2**63 - 1) if lengths else 0
+        values["dst_kv_item_len"] = first
+        if lengths and "dst_kv_item_lens" not in kept:
+            values["dst_kv_item_lens"] = [first, *(each or 1 for each in lengths[1:])]
+    elif lengths and "dst_kv_item_lens" not in kept:
+        values["dst_kv_item_lens"] = [values["dst_kv_item_len"], *lengths[1:]]
 
 
 def _fit(invariant: Json, slots: dict[str, Json], values: Values, kept: frozenset[str]) -> bool:
@@ -281,7 +301,7 @@ _LARGE: Final[dict[str, object]] = {
 
 def _large_json(slot: Json, bare: str) -> object:
     low, high = int(slot["min"]), int(slot["max"])
-    return [low, high] if bare == "int[]" else {"low": low, "high": high, "": low}
+    return [low, high] if bare == "int[]" else {"0": low, str(2**63 - 1): high}
 
 
 def _large_array(slot: Json) -> list[Any]:
