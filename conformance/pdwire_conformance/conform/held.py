@@ -29,7 +29,7 @@ class Held:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.known = Known(plan.known, plan.target)
+        self.known = Known(plan.known, plan.target, plan.cases)
         self._stack = ExitStack()
         self._play: Callable[[Item, Known, int], Outcome] | None = None
         self._seat = self._stack.enter_context(Seat(plan.make, Budget(plan.restarts)))
@@ -42,7 +42,7 @@ class Held:
 
     def problems(self) -> list[str]:
         """What is wrong with the lists of known failures."""
-        return self.known.problems(self.plan.cases, self._hello.releases, self.plan.today)
+        return self.known.problems(self._hello.releases, self.plan.today)
 
     def expected_to_fail(self, item: Item) -> str:
         """Why a case is known to fail; empty for all others."""

@@ -32,54 +32,70 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from importlib.resources import files
 from pathlib import Path
 
-from pdwire.cli.console import did_you_mean
 from pdwire_conformance.suite.case import Case
 
 from .known_file import Entry, KnownError, Name, read
-from .select import Item, Releases, applicable, matches
+from .select import Item, Releases, applicable
+from .slugs import Slugs, is_plain
 
 __all__ = ["Entry", "Known", "KnownError", "Name", "load", "packaged"]
 
 
 class Known:
-    """The entries that are about one target."""
+    """The entries that are about one target, and what they name in the suite."""
 
-    def __init__(self, entries: Iterable[Entry] = (), target: str = "") -> None:
+    def __init__(
+        self, entries: Iterable[Entry] = (), target: str = "", cases: Sequence[Case] = ()
+    ) -> None:
         self.entries = tuple(entry for entry in entries if entry.is_about(target))
-        self._plain: dict[str, list[Entry]] = {}
-        self._globs: list[tuple[str, Entry]] = []
-        for entry in self.entries:
-            for name in entry.names:
-                if name.is_plain:
-                    self._plain.setdefault(name.glob, []).append(entry)
-                else:
-                    self._globs.append((name.glob, entry))
+        self._suite = {case.slug: case for case in cases} if self.entries else {}
+        self._slugs = Slugs(self._suite)
+        self._by_slug: dict[str, list[Entry]] = {}
+        # A plain slug goes before a glob.
+        for wanted in (True, False):
+            for entry in self.entries:
+                for name in entry.names:
+                    if is_plain(name.glob) is wanted:
+                        for slug in self._named(name):
+                            self._by_slug.setdefault(slug, []).append(entry)
 
     def find(self, item: Item) -> Entry | None:
         """The entry that names an item; a plain slug goes before a glob."""
-        slug = item.case.slug
-        named = (
-            *self._plain.get(slug, ()),
-            *(entry for glob, entry in self._globs if matches(glob, slug)),
-        )
-        return next((entry for entry in named if entry.names_release(item.release)), None)
+        entries = self._by_slug.get(item.case.slug, ())
+        return next((entry for entry in entries if entry.names_release(item.release)), None)
 
-    def problems(self, cases: Sequence[Case], releases: Releases, today: date) -> list[str]:
+    def problems(self, releases: Releases, today: date) -> list[str]:
         """What is wrong with the list itself, whatever was selected.
 
-        ``cases`` is the whole suite, ``releases`` what the target has.
+        ``releases`` is what the target has.
         """
-        by_slug = {case.slug: case for case in cases}
         return [
             problem
             for entry in self.entries
-            for problem in (*_expired(entry, today), *_unmatched(entry, by_slug, releases))
+            for problem in (*_expired(entry, today), *self._unmatched(entry, releases))
         ]
+
+    def _named(self, name: Name) -> tuple[str, ...]:
+        if is_plain(name.glob):
+            return (name.glob,) if name.glob in self._suite else ()
+        return self._slugs.matching(name.glob)
+
+    def _unmatched(self, entry: Entry, releases: Releases) -> Iterator[str]:
+        for name in entry.names:
+            about = [self._suite[slug] for slug in self._named(name)]
+            if not about:
+                hint = self._slugs.hint(name.glob) if is_plain(name.glob) else ""
+                yield f"{entry.file}:{name.line}: no case is called {name.glob!r}{hint}"
+            elif not any(map(entry.names_release, _releases(about, entry, releases))):
+                yield (
+                    f"{entry.file}:{name.line}: {name.glob!r} names cases, but none at a release "
+                    "that the entry is about"
+                )
 
 
 def load(paths: Iterable[Path]) -> tuple[Entry, ...]:
@@ -109,25 +125,6 @@ def packaged() -> tuple[Entry, ...]:
 def _expired(entry: Entry, today: date) -> Iterator[str]:
     if entry.expires is not None and entry.expires < today:
         yield f"{entry.place}: expired on {entry.expires}: look again, or move the date"
-
-
-def _unmatched(entry: Entry, suite: Mapping[str, Case], releases: Releases) -> Iterator[str]:
-    for name in entry.names:
-        about = _named(name, suite)
-        if not about:
-            hint = did_you_mean(name.glob, suite) if name.is_plain else ""
-            yield f"{entry.file}:{name.line}: no case is called {name.glob!r}{hint}"
-        elif not any(map(entry.names_release, _releases(about, entry, releases))):
-            yield (
-                f"{entry.file}:{name.line}: {name.glob!r} names cases, but none at a release "
-                "that the entry is about"
-            )
-
-
-def _named(name: Name, suite: Mapping[str, Case]) -> list[Case]:
-    if name.is_plain:
-        return [suite[name.glob]] if name.glob in suite else []
-    return [case for slug, case in suite.items() if matches(name.glob, slug)]
 
 
 def _releases(about: list[Case], entry: Entry, releases: Releases) -> Iterator[str]:

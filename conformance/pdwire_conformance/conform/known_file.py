@@ -15,7 +15,7 @@ from pdwire.cli.console import did_you_mean
 from pdwire.wire.table import ORDER
 from pdwire_codegen.toml_lines import Document, TomlError, parse
 
-from .select import matches
+from .slugs import matches
 
 __all__ = ["SCHEMA", "Entry", "KnownError", "Name", "read"]
 
@@ -42,11 +42,6 @@ class Name:
 
     glob: str
     line: int
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is a slug, with no wildcard in it."""
-        return not any(sign in self.glob for sign in "*?[")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

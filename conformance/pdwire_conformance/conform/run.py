@@ -41,7 +41,7 @@ Step = tuple[Item, Outcome]
 def run(plan: Plan) -> Iterator[Event]:
     """The events of a run, each as soon as it is known; never raises ``TesteeError``."""
     begin = time.monotonic()
-    known = Known(plan.known, plan.target)
+    known = Known(plan.known, plan.target, plan.cases)
     with ExitStack() as stack:
         budget = Budget(plan.restarts)
         seats = [stack.enter_context(Seat(plan.make, budget)) for _ in range(plan.jobs)]
@@ -157,7 +157,7 @@ def _problems(
 ) -> Iterator[str]:
     if not scheduled(plan.cases, hello.releases, plan.filters):
         yield "nothing was run: no case that meets the filters applies to this testee"
-    yield from known.problems(plan.cases, hello.releases, plan.today)
+    yield from known.problems(hello.releases, plan.today)
     for seat in seats:
         yield from seat.notes
     if budget.spent:

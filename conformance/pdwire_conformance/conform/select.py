@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from fnmatch import fnmatchcase
 
 from pdwire.wire.table import ORDER
 from pdwire_conformance.suite.case import Case, Live, Recognise, Role
 
-__all__ = ["Filters", "Item", "applicable", "matches", "scheduled"]
+from .slugs import matches
+
+__all__ = ["Filters", "Item", "applicable", "scheduled"]
 
 Releases = Mapping[str, Sequence[str]]
 """Backend -> releases."""
@@ -76,11 +77,6 @@ class Item:
     def id(self) -> str:
         """``slug@release``."""
         return f"{self.case.slug}@{self.release}"
-
-
-def matches(glob: str, slug: str) -> bool:
-    """Whether a glob, or a plain slug, names a slug; case counts, and ``*`` crosses ``/``."""
-    return fnmatchcase(slug, glob)
 
 
 def applicable(case: Case, releases: Releases) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from pdwire.wire.table import ORDER
 from .events import CaseEvent, Event, Verdict
 from .kin import globs, is_derived, place_of, what_of
 from .known_file import SCHEMA
-from .select import matches
+from .slugs import Slugs
 
 __all__ = ["skeleton"]
 
@@ -64,22 +64,10 @@ class _Ran:
                 self.points[event.slug].add(point)
                 if event.verdict in _NEW:
                     self.bad[event.slug][point] = event
-        self.ending: dict[str, list[str]] = {}
-        self.parts: dict[str, set[str]] = defaultdict(set)
-        for slug in self.points:
-            self.parts[slug.rpartition("/")[2]].add(slug)
+        self.slugs = Slugs(self.points)
         self.all = frozenset(point for points in self.points.values() for point in points)
         bare = {target.removeprefix(_RELEASE) for target, _ in self.all}
         self.released = [release for release in ORDER if release in bare]
-
-    def matching(self, glob: str) -> list[str]:
-        """The slugs that a glob matches; quick, because many globs end alike."""
-        last = glob.rpartition("/")[2]
-        if last not in self.ending:
-            self.ending[last] = [
-                slug for part, slugs in self.parts.items() if matches(last, part) for slug in slugs
-            ]
-        return [slug for slug in self.ending[last] if matches(glob, slug)]
 
 
 def skeleton(events: Sequence[Event]) -> str:
@@ -211,7 +199,7 @@ def _names(ran: _Ran, scope: _Scope, found: dict[str, CaseEvent]) -> Iterator[st
     """Few globs that match these slugs and no other that ran, then the slugs that remain."""
     taken: dict[str, set[str]] = {}
     for glob in dict.fromkeys(glob for slug in found for glob in globs(slug)):
-        here = {slug for slug in ran.matching(glob) if ran.points[slug] & scope.points}
+        here = {slug for slug in ran.slugs.matching(glob) if ran.points[slug] & scope.points}
         if len(here) > 1 and here <= found.keys():
             taken[glob] = here
     left = {*found}

@@ -20,7 +20,6 @@ from pdwire.cli.console import (
     Formatted,
     choose,
     console,
-    did_you_mean,
     fail,
     print_json,
     remark,
@@ -42,8 +41,9 @@ from .known_file import Entry
 from .plan import RESTARTS, Plan
 from .progress import telling
 from .run import run
-from .select import Filters, Item, matches, scheduled
+from .select import Filters, Item, scheduled
 from .skeleton import skeleton
+from .slugs import Slugs
 from .watched import Watched
 
 __all__ = ["command"]
@@ -202,10 +202,10 @@ def _roles(came: list[str] | None) -> tuple[str, ...]:
 
 
 def _slugs(globs: list[str] | None, suite: Sequence[Case]) -> tuple[str, ...]:
-    slugs = [case.slug for case in suite]
+    slugs = Slugs(case.slug for case in suite)
     for glob in globs or ():
-        if not any(matches(glob, slug) for slug in slugs):
-            fail(f"no case {glob!r}{did_you_mean(glob, slugs)} (--list shows them all)")
+        if not slugs.matching(glob):
+            fail(f"no case {glob!r}{slugs.hint(glob)} (--list shows them all)")
     return tuple(globs or ())
 
 
