@@ -12,7 +12,7 @@ Rules:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -24,7 +24,7 @@ from hypothesis.strategies import SearchStrategy
 
 from .samples import Problem, Sample
 
-__all__ = ["Caught", "Tally", "hunt"]
+__all__ = ["Caught", "Tally", "hunt", "sweep"]
 
 Check = Callable[[Sample], None]
 _PHASES: Final = (Phase.generate, Phase.shrink)
@@ -120,6 +120,30 @@ def hunt(
             raise  # flaky ones have a sample; anything else is a fault of ours
     tally.wall_s = clock() - begun
     return tally, watch.best
+
+
+def sweep(
+    samples: Iterable[Sample],
+    check: Check,
+    *,
+    known: AbstractSet[str] = frozenset(),
+    clock: Callable[[], float] = time.perf_counter,
+) -> tuple[Tally, list[Caught]]:
+    """Try listed samples; of each cause that is not known the first sample that shows it."""
+    tally, found = Tally(), dict[str, Caught]()
+    begun = clock()
+    for sample in samples:
+        at = clock()
+        try:
+            check(sample)
+        except Problem as problem:
+            if problem.cause not in known:
+                caught = Caught(sample=sample, problem=problem, first=sample)
+                found.setdefault(problem.cause, caught)
+        tally.seconds += clock() - at
+        tally.examples += 1
+    tally.wall_s = clock() - begun
+    return tally, list(found.values())
 
 
 def _under_hypothesis(

@@ -23,8 +23,9 @@ from __future__ import annotations
 import json
 import time
 import tracemalloc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 from zlib import crc32
 
@@ -36,6 +37,7 @@ from pdwire.strategies.drawn import Example, examples_of
 from pdwire.strategies.faults import Faulty, faulty_of
 from pdwire.strategies.mutated import mutations
 from pdwire.strategies.subjects import Subject, subjects
+from pdwire.strategies.sweeps import edge_examples, listed_faults
 from pdwire_conformance.conform.judge import show
 from pdwire_conformance.proof.check import same_spelling
 from pdwire_conformance.proof.spec import layout_of
@@ -71,10 +73,14 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Property:
-    """One property; ``needs`` are the operations that the target must have."""
+    """One property; ``needs`` are the operations that the target must have.
+
+    ``samples`` are drawn; ``listed`` are tried once, first, and are always the same.
+    """
 
     name: str
     samples: Callable[[Context], SearchStrategy[Sample]]
+    listed: Callable[[Context], Iterator[Sample]]
     check: Callable[[Context, Sample], None]
     needs: tuple[str, ...]
 
@@ -85,32 +91,52 @@ _SLOW_S: Final = 0.5
 _MEASURED_EVERY: Final = 16
 
 
+_swept: dict[str, list[Example]] = {}
+
 # ------------------------------------------------------------------ what is drawn
 
 
-def _valid(context: Context) -> SearchStrategy[Sample]:
-    def sample(example: Example) -> Sample:
-        return Sample(
-            values=example.values,
-            frames=example.spelled,
-            canonical=example.canonical,
-            prepared=context.target.prepare(context.subject, example.values),
-        )
+def _of_example(context: Context, example: Example) -> Sample:
+    return Sample(
+        values=example.values,
+        frames=example.spelled,
+        canonical=example.canonical,
+        prepared=context.target.prepare(context.subject, example.values),
+    )
 
-    return examples_of(context.subject).map(sample)
+
+def _of_fault(fault: Faulty) -> Sample:
+    return Sample(
+        frames=fault.frames,
+        label=fault.label,
+        kind=fault.kind,
+        frame=fault.frame,
+        field=fault.field,
+    )
+
+
+def _valid(context: Context) -> SearchStrategy[Sample]:
+    return examples_of(context.subject).map(partial(_of_example, context))
 
 
 def _faulty(context: Context) -> SearchStrategy[Sample]:
-    def sample(fault: Faulty) -> Sample:
-        return Sample(
-            frames=fault.frames,
-            label=fault.label,
-            kind=fault.kind,
-            frame=fault.frame,
-            field=fault.field,
-        )
+    return faulty_of(context.subject).map(_of_fault)
 
-    return faulty_of(context.subject).map(sample)
+
+def _edges(context: Context) -> Iterator[Sample]:
+    """Every field at its edges; worked out once for all properties."""
+    key = context.subject.name
+    if key not in _swept:
+        _swept[key] = list(edge_examples(context.subject))
+    return (_of_example(context, example) for example in _swept[key])
+
+
+def _listed_faults(context: Context) -> Iterator[Sample]:
+    return map(_of_fault, listed_faults(context.subject))
+
+
+def _nothing(_: Context) -> Iterator[Sample]:
+    return iter(())
 
 
 def _mutated(context: Context) -> SearchStrategy[Sample]:
@@ -368,15 +394,16 @@ def _json(frames: tuple[bytes, ...]) -> Any:  # noqa: ANN401 - JSON
 
 
 _BOTH: Final = ("decode", "encode")
+_READS: Final = ("decode",)
 PROPERTIES: Final[dict[str, Property]] = {
-    each.name: each
-    for each in (
-        Property(name="round-trip", samples=_valid, check=_round_trip, needs=_BOTH),
-        Property(name="differential", samples=_any, check=_differential, needs=_BOTH),
-        Property(name="against", samples=_valid, check=_against, needs=("decode",)),
-        Property(name="refusal", samples=_faulty, check=_refusal, needs=("decode",)),
-        Property(name="mutations", samples=_mutated, check=_totality, needs=("decode",)),
-        Property(name="recognise", samples=_valid, check=_recognised, needs=("recognise",)),
+    name: Property(name=name, samples=samples, listed=listed, check=check, needs=needs)
+    for name, samples, listed, check, needs in (
+        ("round-trip", _valid, _edges, _round_trip, _BOTH),
+        ("differential", _any, _edges, _differential, _BOTH),
+        ("against", _valid, _edges, _against, _READS),
+        ("refusal", _faulty, _listed_faults, _refusal, _READS),
+        ("mutations", _mutated, _nothing, _totality, _READS),
+        ("recognise", _valid, _edges, _recognised, ("recognise",)),
     )
 }
 """Every property of codecs, by name."""

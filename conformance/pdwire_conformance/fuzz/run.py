@@ -2,8 +2,8 @@
 
 Rules:
 
-* Cells take turns, a batch of examples each; batches grow, so that every cell is tried a
-  little at once and much in the end.
+* First the listed samples of every cell, once. Then cells take turns, a batch of drawn
+  examples each; batches grow, so that every cell is tried a little soon and much in the end.
 * A cause that was found is passed over from then on, in every layout: one fault, one finding.
 * The clock is looked at between batches. A batch that began is finished.
 """
@@ -15,13 +15,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final
+
+from hypothesis.strategies import SearchStrategy
 
 from pdwire import __version__
 from pdwire_conformance.testees.find import find_testee
 
 from .findings import Finding
-from .hunt import Caught, Tally, hunt
+from .hunt import Caught, Tally, hunt, sweep
 from .plan import Cell, Choice, cells, cells_of_machines, seed_of
 from .properties import PROPERTIES, Context
 from .samples import Sample
@@ -31,6 +33,8 @@ __all__ = ["Machines", "Result", "Sides", "context_of", "fuzz", "open_sides"]
 
 _BATCHES: Final = (10, 25, 50, 100)
 """Examples of a cell's first, second … turn; the last number goes for all later ones."""
+_DEAR: Final = frozenset({"differential", "against"})
+"""Properties that ask somebody slow as well: their listed samples come last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,7 @@ class Machines:
 
     names: tuple[str, ...]
     backends: tuple[str, ...]
-    samples: Callable[[Cell], Any]
+    samples: Callable[[Cell], SearchStrategy[Sample]]
     check: Callable[[Cell, Sample], None]
 
 
@@ -142,20 +146,28 @@ def fuzz(
         if clock() - begun >= time_s or (fail_fast and result.findings):
             break
         told(result, cell)
-        samples, check = _tried(cell, sides, machines)
-        tally, caught = hunt(
-            samples, check, seed=seed_of(seed, cell, batch), examples=count, known=known
-        )
+        if count:
+            drawn, check = _drawn(cell, sides, machines)
+            number = seed_of(seed, cell, batch)
+            tally, one = hunt(drawn, check, seed=number, examples=count, known=known)
+            caught = [] if one is None else [one]
+        else:
+            samples, check = _listed(cell, sides)
+            tally, caught = sweep(samples, check, known=known)
         _note(result, cell, tally)
-        if caught is not None:
-            known.add(caught.problem.cause)
-            result.findings.append(_finding(cell, caught, sides, seed, clock() - begun))
+        caught = caught[:1] if fail_fast else caught
+        known |= {each.problem.cause for each in caught}
+        at_s = clock() - begun
+        result.findings += [_finding(cell, each, sides, seed, at_s) for each in caught]
     result.seconds = clock() - begun
     return result
 
 
 def _turns(todo: Sequence[Cell], examples: int) -> Iterator[tuple[Cell, int, int]]:
-    """Cell, turn and size of the batch, forever or until each cell has had its examples."""
+    """Cell, turn and size of the batch; 0 for what is listed. Ends with the examples, if ever."""
+    for cell in sorted(todo, key=lambda cell: cell.prop in _DEAR):
+        if cell.subject is not None:
+            yield cell, -1, 0
     batch, spent = 0, 0
     while todo and not (examples and spent >= examples):
         size = _BATCHES[min(batch, len(_BATCHES) - 1)]
@@ -166,7 +178,18 @@ def _turns(todo: Sequence[Cell], examples: int) -> Iterator[tuple[Cell, int, int
         batch += 1
 
 
-def _tried(cell: Cell, sides: Sides, machines: Machines | None) -> tuple[Any, Any]:
+Check = Callable[[Sample], None]
+
+
+def _listed(cell: Cell, sides: Sides) -> tuple[Iterator[Sample], Check]:
+    context = context_of(cell, sides)
+    prop = PROPERTIES[cell.prop]
+    return prop.listed(context), partial(prop.check, context)
+
+
+def _drawn(
+    cell: Cell, sides: Sides, machines: Machines | None
+) -> tuple[SearchStrategy[Sample], Check]:
     if cell.subject is None and machines is not None:
         return machines.samples(cell), partial(machines.check, cell)
     context = context_of(cell, sides)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -17,7 +17,7 @@ from pdwire.reading.spec import REQUIRED, Slot
 from pdwire.reading.types import build, slot_construct
 from pdwire.strategies.scalars import filled
 
-__all__ = ["LABELS", "bad_values", "wrong_spellings"]
+__all__ = ["LABELS", "bad_values", "listed_bad_values", "wrong_spellings"]
 
 Bad = SearchStrategy[bytes]
 LABELS: Final = ("width", "range", "spelling", "text", "empty", "nested", "msgpack")
@@ -95,19 +95,22 @@ def _spelled(drawn: tuple[str, Any]) -> bytes:
 
 
 def _range(slot: Slot) -> Bad | None:
+    told = _outside(slot)
+    return st.sampled_from(told) if told else None
+
+
+def _outside(slot: Slot) -> list[bytes]:
     """Numbers just outside of the range, and far outside."""
     if slot.type not in _NUMBERS or slot.min is None or slot.max is None:
-        return None
+        return []
     far = (2**31, 2**32, 2**63, 2**64, 10**30, -(2**63), -(10**30))
     near = (slot.max + 1, slot.min - 1)
     numbers = [n for n in (*near, *far) if not slot.min <= n <= slot.max]
     if slot.type == "dec":
-        return st.sampled_from([b"%d" % number for number in numbers])
+        return [b"%d" % number for number in numbers]
     width = _WIDTHS[slot.type]
-    fitting = [n for n in numbers if 0 <= n < 1 << (8 * width)]
-    order = "big" if slot.type.endswith("be") else "little"
-    told = [n.to_bytes(width, order) for n in fitting]  # type: ignore[arg-type]
-    return st.sampled_from(told) if told else None
+    order: Literal["big", "little"] = "big" if slot.type.endswith("be") else "little"
+    return [n.to_bytes(width, order) for n in numbers if 0 <= n < 1 << (8 * width)]
 
 
 def _width(slot: Slot) -> Bad | None:
@@ -129,7 +132,7 @@ def _nested(slot: Slot) -> Bad | None:
     kind, _, rest = slot.type.partition("[")
     if rest != "][]" or kind not in _WIDTHS:
         return None
-    bends = st.sampled_from((_more, _less, _odd_size, _overlong, _huge, _cut, _short, _none))
+    bends = st.sampled_from(_BENDS)
     width = _WIDTHS[kind]
     return st.tuples(_built(slot), bends).map(lambda two: two[1](two[0], width))
 
@@ -181,3 +184,33 @@ def _msgpack(slot: Slot) -> Bad | None:
     bends: tuple[Callable[[bytes], bytes], ...] = (lambda raw: raw + b"\x00", lambda raw: raw[:-1])
     bent = st.tuples(_built(slot), st.sampled_from(bends)).map(lambda two: two[1](two[0]))
     return st.one_of(st.sampled_from(_MSGPACK[slot.type]), bent)
+
+
+_NESTED: Final[tuple[list[Any], ...]] = ([[7]], [[1, 2], [3]], [[]])
+_BENDS: Final = (_more, _less, _odd_size, _overlong, _huge, _cut, _short, _none)
+
+
+def listed_bad_values(slot: Slot, *, ruled: bool = False) -> dict[str, list[bytes]]:
+    """The same kinds of fault without drawing: a few dozen spellings of each, always the same."""
+    found = {
+        "range": _outside(slot),
+        "text": list(_TEXTS.get(slot.type, ())) if slot.type != "flag" else [],
+        "empty": [] if ruled or _empty(slot) is None else [b""],
+        "msgpack": list(_MSGPACK.get(slot.type, ())),
+        "width": [],
+        "nested": [],
+        "spelling": list(_TEXTS["flag"]) if slot.type == "flag" else [],
+    }
+    if slot.type == "dec":
+        edges = {slot.min or 0, max(slot.min or 0, 7), slot.max or 0}
+        forms = [form for form in _SPELLINGS if "{}" in form]
+        found["spelling"] = [form.format(n).encode() for form in forms for n in sorted(edges)]
+    width = _WIDTHS.get(slot.type.split("[", maxsplit=1)[0], 0)
+    if _width(slot) is not None:
+        whole = slot.type.endswith("[]")
+        wrong = [n for n in range(1, 2 * width + 2) if (n % width if whole else n != width)]
+        found["width"] = [b"\x01" * n for n in wrong]
+    if _nested(slot) is not None:
+        good = [build(slot_construct(slot), value) for value in _NESTED]
+        found["nested"] = [bend(raw, width) for raw in good for bend in _BENDS]
+    return {label: bad for label, bad in found.items() if bad}

@@ -44,7 +44,7 @@ from pdwire.strategies.spellings import Multipart, canonical
 from pdwire.strategies.subjects import Subject, subject
 from pdwire.strategies.values import draw_values, resized
 
-__all__ = ["Faulty", "faulty_frames", "faulty_of", "labels"]
+__all__ = ["Faulty", "faulty_frames", "faulty_of", "labels", "spoiled_frame"]
 
 _OTHER_TAGS: Final = (b"", b"abort", b"XYZ", b"None ", b"\xff", b"ABORTED")
 _OTHER_GUARDS: Final = (b"", b"nixlmsgguard", b"MsgGuard", b"None", b"\xff")
@@ -152,6 +152,11 @@ def _spoiled(draw: DrawFn, subject: Subject, label: str, good: Multipart) -> Fau
             return _mismeasured(draw, subject, good)
     slot = draw(st.sampled_from(_spoilable(subject, label)))
     bad = draw(bad_values(slot, ruled=slot.field in subject.ruled)[label])
+    return spoiled_frame(subject, good, slot, label, bad)
+
+
+def spoiled_frame(subject: Subject, good: Multipart, slot: Slot, label: str, bad: bytes) -> Faulty:
+    """A message with ``bad`` in the place of one frame's bytes."""
     frames = _replaced(subject, _as_long_as(subject, slot, good), slot, bad)
     return Faulty(
         frames=frames, label=label, kind="frame-value", frame=slot.position, field=slot.name

@@ -21,7 +21,17 @@ from hypothesis.strategies import SearchStrategy
 
 from pdwire.reading.spec import Slot, Value
 
-__all__ = ["EDGES", "HOSTS", "LONG", "array", "filled", "integers", "items", "nested"]
+__all__ = [
+    "EDGES",
+    "HOSTS",
+    "LONG",
+    "array",
+    "filled",
+    "integers",
+    "items",
+    "listed",
+    "nested",
+]
 
 EDGES: Final = (
     0, 1, 2, 1023, 1024, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 1
@@ -35,6 +45,10 @@ HOSTS: Final = (
 LONG: Final = 100
 """Items of a long list, drawn rarely."""
 
+_WORDS: Final = ("a", "None", "0", "agent-7", "a_b_1", "10.0.0.2:17000", "x" * 64)
+_TOLD: Final = ("no memory", "délai dépassé", "失敗: 接続が切れた", "a\nb", "\x00", "0", "x" * 500)
+_OCTETS: Final = (b"\x00", b"\xff" * 8, b"\x80\x05", b"m" * 700)
+_NAMES: Final = ("a", "0", "", "auto", "fp8_e4m3", "é", "失敗", '"\\', "\x00")
 _PRINTABLE: Final = "".join(map(chr, range(0x21, 0x7F)))
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
 _LIMITS: Final = {"i32": (-(2**31), 2**31 - 1), "u32": (0, 2**32 - 1), "u64": (0, 2**64 - 1)}
@@ -124,7 +138,7 @@ def _word(slot: Slot) -> SearchStrategy[Value]:
     if slot.allowed:
         return st.sampled_from(slot.allowed)
     return st.one_of(
-        st.sampled_from(("a", "None", "0", "agent-7", "a_b_1", "10.0.0.2:17000", "x" * 64)),
+        st.sampled_from(_WORDS),
         st.text(_PRINTABLE, min_size=1, max_size=12),
     )
 
@@ -132,14 +146,13 @@ def _word(slot: Slot) -> SearchStrategy[Value]:
 def _utf8(slot: Slot) -> SearchStrategy[Value]:
     if slot.allowed:
         return st.sampled_from(slot.allowed)
-    told = ("no memory", "délai dépassé", "失敗: 接続が切れた", "a\nb", "\x00", "0", "x" * 500)
     anything = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
-    return st.one_of(st.sampled_from(told), anything)
+    return st.one_of(st.sampled_from(_TOLD), anything)
 
 
 def _octets(*, least: int = 0) -> SearchStrategy[bytes]:
     few = st.binary(min_size=least, max_size=12)
-    return st.one_of(few, few, st.sampled_from((b"\x00", b"\xff" * 8, b"\x80\x05", b"m" * 700)))
+    return st.one_of(few, few, st.sampled_from(_OCTETS))
 
 
 def _bins(*, nil: bool = False, least: int = 0) -> SearchStrategy[list[Any]]:
@@ -213,8 +226,7 @@ def _json(slot: Slot, kind: str) -> SearchStrategy[Any]:
 
 
 def _names() -> SearchStrategy[str]:
-    known = st.sampled_from(("a", "0", "", "auto", "fp8_e4m3", "é", "失敗", '"\\', "\x00"))
-    return st.one_of(known, st.text(st.characters(codec="utf-8"), max_size=8))
+    return st.one_of(st.sampled_from(_NAMES), st.text(st.characters(codec="utf-8"), max_size=8))
 
 
 def _anything() -> SearchStrategy[Any]:
@@ -223,3 +235,66 @@ def _anything() -> SearchStrategy[Any]:
         st.none(), st.booleans(), st.integers(-(2**63), 2**64 - 1), _names(), st.just(0.5)
     )
     return st.one_of(leaf, st.lists(leaf, max_size=3), st.dictionaries(_names(), leaf, max_size=2))
+
+
+def _numbers(low: int, high: int) -> list[int]:
+    return sorted({n for n in (low, low + 1, 7, high - 1, high, *EDGES) if low <= n <= high})
+
+
+def _lists(kind: str) -> list[list[int]]:
+    """Each item another one, so that order and number show; edges alone and together."""
+    low, high = _LIMITS[kind]
+    edges = [n for n in (low, 2**31 - 1, 2**31, 2**32 - 1, 2**63, high) if low <= n <= high]
+    counted = [list(range(1, n + 1)) for n in (1, 2, 3, 4, 5, 9, 17, 33)]
+    return [*counted, edges, *[[edge] for edge in edges]]
+
+
+def listed(slot: Slot) -> list[Any]:
+    """The same values without drawing: some dozens of each type, always the same.
+
+    Raises:
+        ValueError: a type that is not known here.
+    """
+    if slot.type.startswith("json:"):
+        return _listed_json(slot, slot.type.removeprefix("json:"))
+    if slot.type in {"dec", "u32", "u64", "u32be"}:
+        return _numbers(slot.min or 0, slot.max or 0)
+    if slot.allowed and slot.type != "names":
+        return list(slot.allowed)
+    known: dict[str, list[Any]] = {
+        "flag": [False, True],
+        "text": list(_WORDS),
+        "utf8": list(_TOLD),
+        "host": list(HOSTS),
+        "hostport": ["h:1", "10.0.0.2:65535", "[::1]:7", "[fe80::1%eth0]:80", "a.b:17000"],
+        "bytes": [b"0", b"None", *_OCTETS],
+        "names": [list(slot.allowed), list(slot.allowed[::-1]), [*slot.allowed[-1:] * 3]],
+        "bin[]": [[b""], [b"a", b"b", b"c"], [b"d"] * 17, list(_OCTETS)],
+        "bin[][]": [[[]], [[b"a"], []], [[b"a", b"b"], [b"c"]], [[b"d"] * 17] * 17],
+        "bin?[][]": [[[]], [[None]], [[b"a", None], []], [[b"a", b"b"], [b"c"]]],
+    }
+    if slot.type in known:
+        return known[slot.type]
+    kind, _, rest = slot.type.partition("[")
+    if kind not in _LIMITS:
+        raise ValueError(f"{slot.name}: no type {slot.type!r}")
+    if rest == "]":
+        return list(_lists(kind))
+    return [[[]], [[1]], [[1], [2, 3]], [[], [1]], [[1, 2, 3], [], [4]], [[n] for n in range(12)]]
+
+
+def _listed_json(slot: Slot, kind: str) -> list[Any]:
+    if kind.endswith("?"):
+        return [None, *_listed_json(slot, kind[:-1])]
+    if kind.endswith("[]"):
+        inner = _listed_json(slot, kind[:-2])
+        return [[], inner, *[[item] for item in inner], inner[:3]]
+    if kind.endswith("{}"):
+        inner = _listed_json(slot, kind[:-2])
+        return [{}, {str(n): item for n, item in enumerate(inner)}, *[{"a": n} for n in inner]]
+    known: dict[str, list[Any]] = {
+        "bool": [False, True],
+        "str": list(slot.allowed or _NAMES),
+        "object": [{}, {"a": None}, {"n": {"m": [1, "é", True, 0.5, 2**64 - 1, -(2**63)]}}],
+    }
+    return known[kind] if kind in known else _numbers(slot.min or 0, slot.max or 0)

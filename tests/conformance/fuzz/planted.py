@@ -38,11 +38,11 @@ class Planted(Generated):
 
     def __init__(self, fault: Fault) -> None:
         right = layout(fault.backend, fault.message)
-        self._wrong = {(right.message, right.layout): fault.twist(right)}
+        self._wrong = {(right.backend, right.message, right.layout): fault.twist(right)}
 
     def codec(self, backend: str, release: str, message: str) -> Codec[Any]:
         right = super().codec(backend, release, message)
-        return self._wrong.get((right.message, right.layout), right)
+        return self._wrong.get((right.backend, right.message, right.layout), right)
 
 
 def changed(message: Message, **values: Any) -> Message:
