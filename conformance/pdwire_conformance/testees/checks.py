@@ -18,7 +18,7 @@ from typing import Any, Final
 from pdwire_conformance.proof.spec import load_spec
 
 from .conversation import Conversation
-from .protocol import Answer, Hello, Request
+from .protocol import PROTOCOL, Answer, Hello, Request, read_hello
 from .samples import BIG, EXACT, Sample, samples
 from .shape import Fault, shown
 
@@ -188,6 +188,13 @@ def _strange(talk: Conversation, hello: Hello) -> str:
 _NO_REQUESTS: Final = (b'{"id":\n', b"[]\n", b'{"id":900}\n', b"\xff\n")
 
 
+def _again(talk: Conversation, hello: Hello) -> str:
+    told = _ask(talk, {"op": "hello", "protocol": PROTOCOL})
+    if told is not None and read_hello(told["hello"]) != hello:
+        talk.note(Fault(pointer="/hello", expected="what it said before", came=shown(told)))
+    return ""
+
+
 def _malformed(talk: Conversation, hello: Hello) -> str:
     del hello
     for line in _NO_REQUESTS:
@@ -259,6 +266,7 @@ CHECKS: Final = (
     Check(name="integers", purpose="Integers pass whole, at any size.", run=_integers),
     Check(name="large", purpose="Large messages are answered in time.", run=_large),
     Check(name="strange", purpose="What there is not is refused, politely.", run=_strange),
+    Check(name="hello-again", purpose="It may be asked again what it is.", run=_again),
     Check(name="malformed", purpose="A line that is no request is answered.", run=_malformed),
     Check(name="pipelined", purpose="Requests may come ahead; order is kept.", run=_pipelined),
     Check(name="stop", purpose="It answers stop and ends with status 0.", run=_stop),

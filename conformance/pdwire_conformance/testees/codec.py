@@ -7,6 +7,7 @@ Rules:
 * :class:`~.protocol.Refused` refuses an input, :class:`~.protocol.Skipped` says that there
   is no way to be asked this. Whatever else is raised is a refusal of kind ``other`` that
   names the exception: a parser that stumbles has refused, if not politely.
+* What :meth:`CodecTestee.hello` does not claim is skipped before any method is called.
 * :meth:`CodecTestee.answer` turns one request into one answer and never raises.
 """
 
@@ -28,6 +29,7 @@ class CodecTestee(ABC):
     """What a backend's codecs can do; see the module's text."""
 
     __test__: ClassVar[bool] = False  # pytest would take the name for a test class
+    _claims: Hello | None = None
 
     @abstractmethod
     def hello(self) -> Hello:
@@ -68,11 +70,24 @@ class CodecTestee(ABC):
     def answer(self, request: Request) -> Answer:
         """The answer to one request, without its id; never raises."""
         try:
+            self._check_claims(request)
             return _OPERATIONS[request["op"]](self, request)
         except Skipped as reason:
             return {"skip": str(reason) or "it cannot be asked this"}
         except Exception as fault:  # noqa: BLE001  # a testee's refusal, whatever it is
             return {"error": refusal(fault, str(request.get("op")))}
+
+    def _check_claims(self, request: Request) -> None:
+        """Raise ``Skipped`` for what :meth:`hello` does not claim, so that nobody guesses."""
+        if request["op"] not in {"decode", "encode"}:
+            return
+        if self._claims is None:
+            self._claims = self.hello()
+        backend, release = request["backend"], request["release"]
+        if release not in self._claims.releases.get(backend, ()):
+            raise Skipped(f"it does not claim {backend} {release}")
+        if not self._claims.can(backend, request["message"], request["op"]):
+            raise Skipped(f"it does not claim {request['op']} of {backend} {request['message']}")
 
 
 def refusal(fault: Exception, op: str) -> dict[str, Any]:

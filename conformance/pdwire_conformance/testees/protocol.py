@@ -23,6 +23,7 @@ Rules:
 
 * One answer per request, in order, with the request's ``id``. Requests may come ahead:
   a testee need not be asked again to read the next line.
+* ``hello`` comes first and may come again at any time, to see that all is well.
 * Frames are lower-case hex, guard included. Values have the form of the JSON export:
   numbers, strings, booleans, ``null``, lists, and ``{"hex": "…"}`` for bytes.
 * The values of an ``encode`` are whole: every field of the message is in them.

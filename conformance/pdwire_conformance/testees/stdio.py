@@ -15,7 +15,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, NoReturn, Self
 
 from pdwire_conformance.linewise import LineProcess, LostError
 
@@ -26,6 +26,7 @@ __all__ = ["AHEAD", "STOP_S", "Process", "line_of"]
 
 AHEAD: Final = 32
 """Requests under way before the first is answered."""
+_HELLO: Final[Request] = {"op": "hello", "protocol": PROTOCOL}
 STOP_S: Final = 2.0
 """Seconds that a testee has to answer ``stop``, and as many to end."""
 
@@ -61,9 +62,8 @@ class Process:
             self._lines.start()
         except LostError as lost:
             raise TesteeError(f"{self._target} {lost.text}", lost.said) from lost
-        request = {"op": "hello", "protocol": PROTOCOL}
         try:
-            told = self._asked([request], self._start_deadline_s)[0]
+            told = self._asked([_HELLO], self._start_deadline_s)[0]
         except BaseException:
             self._lines.close()
             raise
@@ -89,8 +89,12 @@ class Process:
         return self._hello
 
     def ask(self, requests: Sequence[Request]) -> list[Answer]:
-        """Answers, in order; those before a breach are in the error."""
-        return self._asked(requests, self._deadline_s)
+        """Answers, in order; those before a breach are in the error.
+
+        A ``hello`` goes behind them: what a testee says or does after its last answer comes
+        to light here, and not as a fault of whatever is asked next.
+        """
+        return self._asked([*requests, _HELLO], self._deadline_s)[:-1] if requests else []
 
     def _asked(self, requests: Sequence[Request], limit_s: float) -> list[Answer]:
         first, answers = self._next, list[Answer]()
@@ -98,28 +102,44 @@ class Process:
         lines = (line_of({"id": first + n, **each}) for n, each in enumerate(requests))
         try:
             for line in self._lines.exchange(lines, limit_s=limit_s, ahead=AHEAD):
-                place = len(answers)
-                answers.append(self._checked(line, first + place, requests[place], answers))
+                told, fault = read_line(line)
+                if fault is not None or told.get("id") != first + len(answers):
+                    fault = fault or _out_of_turn(first + len(answers), told.get("id"))
+                    self._break(fault, requests, answers, doubt=1)
+                fault = answer_fault(requests[len(answers)]["op"], told)
+                if fault is not None:
+                    self._break(fault, requests, answers)
+                answers.append({key: value for key, value in told.items() if key != "id"})
         except LostError as lost:
-            raise self._broken(lost, requests[len(answers)], answers) from lost
+            raise self._broken(lost, requests, answers) from lost
         return answers
 
-    def _checked(self, line: bytes, number: int, request: Request, before: list[Answer]) -> Answer:
-        told, fault = read_line(line)
-        if fault is None and told.get("id") != number:
-            advice = "answer every request once, in order, with its own id"
-            fault = Fault(
-                pointer="/id", expected=str(number), came=shown(told.get("id")), advice=advice
-            )
-        fault = fault or answer_fault(request["op"], told)
-        if fault is not None:
-            raise self._broken(self._lines.lost(f"broke the protocol {fault}"), request, before)
-        return {key: value for key, value in told.items() if key != "id"}
+    def _break(
+        self, fault: Fault, requests: Sequence[Request], answers: list[Answer], doubt: int = 0
+    ) -> NoReturn:
+        """End the testee for a line that is none.
 
-    def _broken(self, lost: LostError, request: Request, before: list[Answer]) -> TesteeError:
+        ``doubt``: answers before it that may be to blame, as what was said out of turn may
+        belong to them.
+        """
+        lost = self._lines.lost(f"broke the protocol {fault}")
+        raise self._broken(lost, requests, answers[: max(0, len(answers) - doubt)])
+
+    def _broken(
+        self, lost: LostError, requests: Sequence[Request], answers: Sequence[Answer]
+    ) -> TesteeError:
+        # What happens behind the last answer is laid at the door of the last request.
+        last = max(0, len(requests) - 2) if requests[-1] is _HELLO else len(requests) - 1
+        request = requests[min(len(answers), last)]
         words = (request.get(key) for key in ("op", "backend", "message", "release"))
         asked = " ".join(str(word) for word in words if word)
-        return TesteeError(f"{self._target}, asked to {asked}, {lost.text}", lost.said, before)
+        text = f"{self._target}, asked to {asked}, {lost.text}"
+        return TesteeError(text, lost.said, answers[:last])
+
+
+def _out_of_turn(expected: int, came: object) -> Fault:
+    advice = "answer every request once, in order, with its own id"
+    return Fault(pointer="/id", expected=str(expected), came=shown(came), advice=advice)
 
 
 def line_of(request: dict[str, Any]) -> bytes:

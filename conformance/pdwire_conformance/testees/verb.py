@@ -8,12 +8,14 @@ from importlib.resources import files
 from typing import Annotated
 
 import typer
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from pdwire.cli.console import FOUND, Format, Formatted, console, fail, print_json
 
 from .check import Finding, Unstartable, as_json, check
+from .conversation import Breach
 from .find import FORMS, find_testee
 from .protocol import TesteeError
 from .serve import serve_testee
@@ -104,19 +106,23 @@ def _show(found: list[Finding]) -> None:
     screen.print(table)
     for finding in found:
         for breach in finding.breaches:
-            fault = breach.fault
-            place = f", at {fault.pointer}" if fault.pointer else ""
             screen.print()
-            screen.print(Text(f"{finding.check}: line {breach.line}{place}", "bold"))
-            screen.print(f"  expected  {fault.expected}")
-            screen.print(f"  came      {fault.came}")
-            screen.print(f"  asked     {breach.asked}")
-            if fault.advice:
-                screen.print(f"  to do     {fault.advice}")
+            screen.print(_breach(finding.check, breach))
         if finding.more:
             screen.print(f"\n{finding.check}: {finding.more} more like these")
     screen.print()
     screen.print(_last(found))
+
+
+def _breach(check: str, breach: Breach) -> Group:
+    fault = breach.fault
+    place = f", at {fault.pointer}" if fault.pointer else ""
+    words = {"expected": fault.expected, "came": fault.came, "asked": breach.asked}
+    told = Table.grid(padding=(0, 2))
+    for name, text in (words | {"to do": fault.advice}).items():
+        if text:
+            told.add_row(f"  {name}", Text(text, overflow="fold"))
+    return Group(Text(f"{check}: line {breach.line}{place}", "bold"), told)
 
 
 def _last(found: list[Finding]) -> str:

@@ -120,6 +120,12 @@ _FAULTS: dict[str, tuple[str, str, str, str]] = {
         "only recognised or error or skip",
     ),
     "dances": ('if op == "stop"', 'if op in ("stop", "dance")', "strange", "no such thing"),
+    "says hello once": (
+        'if op == "hello": return {"hello": HELLO}',
+        'if op == "hello" and request["id"] == 1: return {"hello": HELLO}',
+        "hello-again",
+        "only hello",
+    ),
     "takes any release": (
         'return {"skip": "not mine"}\n    if op',
         "pass\n    if op",

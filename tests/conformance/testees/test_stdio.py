@@ -96,14 +96,30 @@ def test_a_breach_is_pinpointed_and_the_answers_before_it_are_kept(
     testee = program(text, deadline_s=0.5 if name == "hangs" else 30)
     with testee, pytest.raises(TesteeError, match=told) as caught:
         testee.ask([_DECODE] * 5)
-    assert list(caught.value.answers) == [{"values": {}}, {"values": {}}]
+    # What is said out of turn may belong to the answer before it.
+    kept = 1 if name in {"chatters", "other id"} else 2
+    assert list(caught.value.answers) == [{"values": {}}] * kept
     assert "cmd:small, asked to decode mooncake ABORT 0.5.23," in caught.value.text
 
 
-def test_after_a_breach_it_is_unusable_until_it_is_entered_again(program: Program) -> None:
-    testee = program(_HI + "say(next(asked), values={}); next(asked); sys.exit(3)")
-    with testee, pytest.raises(TesteeError):
+@pytest.mark.parametrize(
+    "after", ["print('bye', flush=True)", "say(request, values={})", "exit(3)"]
+)
+def test_what_comes_behind_the_last_answer_is_its_own_fault(program: Program, after: str) -> None:
+    text = _HI + "say(next(asked), values={}); request = next(asked); say(request, values={})\n"
+    with program(text + after) as testee, pytest.raises(TesteeError) as caught:
         testee.ask([_DECODE, _DECODE])
+    assert list(caught.value.answers) == [{"values": {}}]
+
+
+def test_after_a_breach_it_is_unusable_until_it_is_entered_again(program: Program) -> None:
+    testee = program(
+        _HI + "say(next(asked), values={}); say(next(asked), hello=HELLO)\nnext(asked)"
+    )
+    with testee:
+        testee.ask([_DECODE])
+        with pytest.raises(TesteeError):
+            testee.ask([_DECODE])
     with pytest.raises(TesteeError, match="not running"):
         testee.ask([_DECODE])
     with testee:
