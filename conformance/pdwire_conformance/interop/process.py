@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from pdwire_conformance.peers.client import Peer
@@ -26,13 +27,23 @@ POLL_S = 0.002
 
 
 class Side(Peer):
-    """One side in a process of its own; use as a context manager."""
+    """One side in a process of its own; use as a context manager.
 
-    def __init__(self, options: Options, *, deadline_s: float = 30.0) -> None:
+    ``program`` replaces the beginning of the command line; the options follow it.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        *,
+        deadline_s: float = 30.0,
+        program: Sequence[str] | None = None,
+    ) -> None:
         module = "ours" if options.release == OURS else "side"
+        begin = program or [sys.executable, "-m", f"{__package__}.{module}"]
         super().__init__(
             options.release,
-            command=[sys.executable, "-m", f"{__package__}.{module}", *options.arguments()],
+            command=[*begin, *options.arguments()],
             start_deadline_s=START_S,
             request_deadline_s=deadline_s,
         )

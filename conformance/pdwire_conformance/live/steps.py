@@ -44,6 +44,11 @@ def do(scene: Scene, step: Step) -> None:
     _DO[name](scene, step)
 
 
+def _within(scene: Scene, step: Step) -> float:
+    """How long the step waits, in seconds."""
+    return float(step.get("within_s", _WITHIN_S * scene.target.patience))
+
+
 # ---------------------------------------------------------------------- rooms
 
 
@@ -87,7 +92,7 @@ def _status(scene: Scene, step: Step) -> None:
     end, needs_reason = str(step.get("end", "target")), bool(step.get("reason", False))
     expected = f"room {letter} {' or '.join(wanted)} at the {end}"
     expected += ", with a reason" if needs_reason else ""
-    ends = time.monotonic() + float(step.get("within_s", _WITHIN_S))
+    ends = time.monotonic() + _within(scene, step)
     while True:
         told = scene.poll(letter)
         ours = [told[side] for side in scene.sides(end) if side in told]
@@ -109,7 +114,7 @@ def _stays(scene: Scene, step: Step) -> None:
 def _arrived(scene: Scene, step: Step) -> None:
     letter = str(step["room"])
     room = scene.room(letter)
-    ends = time.monotonic() + float(step.get("within_s", _WITHIN_S))
+    ends = time.monotonic() + _within(scene, step)
     while True:
         told = scene.poll(letter)
         statuses = {status for status, _ in told.values()}
@@ -145,7 +150,7 @@ def _spent(scene: Scene, _: Step) -> None:
 def alive(scene: Scene, step: Step | None = None) -> None:
     """Fresh rooms are handed over whole; from outside: whatever proves life there."""
     for _ in range(int((step or {}).get("repeat", 1))):
-        _alive(scene, float((step or {}).get("within_s", _WITHIN_S)))
+        _alive(scene, _within(scene, step or {}))
 
 
 def _alive(scene: Scene, within_s: float) -> None:
@@ -276,7 +281,7 @@ def _listen(scene: Scene, step: Step) -> None:
 def _expect(scene: Scene, step: Step) -> None:
     message = str(step["message"])
     values = filled(step.get("values", {}), scene.known)
-    within_s = float(step.get("within_s", _WITHIN_S))
+    within_s = _within(scene, step)
     found = scene.target.player.take(lambda each: _fits(each, message, values), within_s)
     if found is not None:
         scene.named[str(step.get("as", ""))] = found.values or {}
@@ -357,7 +362,7 @@ def _bounded(scene: Scene, step: Step) -> None:
 
 def _released(scene: Scene, step: Step) -> None:
     letter = str(step["room"])
-    ends = time.monotonic() + float(step.get("within_s", _WITHIN_S))
+    ends = time.monotonic() + _within(scene, step)
     while not _is_released(scene, letter):
         if time.monotonic() > ends:
             raise StepFailed(f"room {letter}'s pages may be used again", "they are still held")

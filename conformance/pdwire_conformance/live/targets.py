@@ -34,7 +34,7 @@ from .player import Player
 __all__ = ["FEATURES", "LiveTarget", "open_live"]
 
 FEATURES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "staging": {"staging": 1, "chunk_pages": 3},
+    "staging": {"staging": 1, "chunk_pages": 3, "head_dim": 64},
     "state": {"state": True},
     "aux-messages": {"aux_messages": True},
     "short-deadlines": {"deadline_s": 3},
@@ -66,6 +66,10 @@ class LiveTarget:
         self.features: frozenset[str] = frozenset()
         self.stale = True
         """It must be started before the next case."""
+        self.patience = 1.0
+        """Factor on how long steps wait that do not say how long."""
+        self.program: Sequence[str] | None = None
+        """What to start in place of the target's own side; it takes the same options."""
         self._handover: Handover | None = None
         self.run: Run
         """Where rooms, pages and contents come from; new with each start."""
@@ -107,7 +111,10 @@ class LiveTarget:
     def _sides(self) -> list[Side]:
         made = self._options(self._testee(), self._played())
         ranks = range(made.tp_size)
-        return [Side(replace(made, tp_rank=rank), deadline_s=_ASK_S) for rank in ranks]
+        return [
+            Side(replace(made, tp_rank=rank), deadline_s=_ASK_S, program=self.program)
+            for rank in ranks
+        ]
 
     def _testee(self) -> str:
         return OURS if self.target == "pdwire" else self.release
