@@ -96,7 +96,7 @@ def test_right(
         (accept(n=1), {"values": {"n": True}}, (), '{"n": 1}', '{"n": true}'),
         (accept(n=[1]), {"values": {"n": [True]}}, (), '{"n": [1]}', '{"n": [true]}'),
         (accept(a=1, b=2), {"values": {"a": 1}}, (), "a value of b", "no b"),
-        (accept(a=1, b=2), {"values": {}}, ("partial",), "a value of a, b", "no a, b"),
+        (accept(a=1, b=2), {"values": {}}, (), "a value of a, b", "no a, b"),
         (accept(room=7), error(frame=2), (), '{"room": 7}', "an error frame-value at frame 2: no"),
         (encode(b"7"), {"frames": ["37", ""]}, (), "1 frames", "2 frames"),
         (encode(b"7", b"8"), {"frames": ["37", "39"]}, (), "frame 1 of the multipart: 38", "39"),
@@ -148,6 +148,12 @@ def test_wrong(
 def test_what_the_testee_skips_is_not_judged(a_case: MakeCase) -> None:
     told = judge(a_case("x"), {"skip": "no way"}, Hello(name="x"))
     assert (told.ok, told.skip) == (False, "no way")
+
+
+def test_a_testee_that_reads_only_some_fields_is_not_held_to_the_others(a_case: MakeCase) -> None:
+    some = Hello(name="x", features=frozenset({"partial"}))
+    told = judge(a_case("x", check=accept(a=1, b=2)), {"values": {"c": 3}}, some)
+    assert (told.ok, told.skip) == (False, "it does not read a, b")
 
 
 def test_requests_carry_frames_as_hex_and_only_what_the_question_knows(a_case: MakeCase) -> None:
