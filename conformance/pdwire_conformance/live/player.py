@@ -119,6 +119,7 @@ class Player(Side):
     def close(self) -> None:
         """Close the manager; rooms that are open fail."""
         ours, self._ours = self._ours, None
+        self._operations = {}
         if ours is not None and ours.manager is not None:
             ours.manager.close()
 

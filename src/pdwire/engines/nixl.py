@@ -164,12 +164,19 @@ class NixlEngine:
         self._tell(session_id, text).poll()
 
     def close(self) -> None:
-        """See `Engine`."""
+        """See `Engine`; UCX's threads, which spin, end with the agent.
+
+        The agent stays while a request that was given up is still under way.
+        """
+        if self._agent is None:
+            return
         with self._lock:
             for session_id in list(self._peers):
                 self._drop(session_id)
         self._collect()
         self._close_memory(self._memory.clear())
+        if not self._leftover:
+            self._agent = None
 
     def _known(self, session_id: str) -> None:
         with self._lock:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pdwire.engines import Engine, EngineError, Region, wait
+from pdwire.engines import Engine, EngineError, NixlEngine, Region, wait
 from pdwire.plan import Blocks
 
 if TYPE_CHECKING:
@@ -129,3 +130,20 @@ def test_a_kind_of_memory_that_the_plugin_lacks_is_refused_and_nothing_stays_ope
         engine.register([plain, strange])
     engine.register([plain])
     engine.deregister([plain])
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_closed_engine_leaves_no_thread_behind() -> None:
+    """UCX's threads spin: a process that makes engines one after another would drown in them."""
+    before = _threads()
+    kept = []
+    for _ in range(2):
+        kept.append(NixlEngine())
+        assert _threads() > before
+        kept[-1].close()
+        kept[-1].close()
+    assert _threads() == before
+
+
+def _threads() -> int:
+    return sum(1 for _ in Path("/proc/self/task").iterdir())
