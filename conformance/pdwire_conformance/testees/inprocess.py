@@ -78,7 +78,7 @@ class InProcess:
     def _json(self, answer: Answer, op: str, before: list[Answer]) -> Answer:
         """The answer as it would travel, or the error of one that could not."""
         try:
-            told: Answer = json.loads(json.dumps(answer))
+            told: Answer = json.loads(json.dumps(answer, allow_nan=False))
         except (TypeError, ValueError, RecursionError) as fault:
             text = f"{self._target}, asked to {op}, gave what JSON cannot say: {fault}"
             raise TesteeError(text, answers=before) from fault

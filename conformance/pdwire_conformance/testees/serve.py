@@ -63,7 +63,9 @@ def answer_lines(
             reply: Answer = {"error": {"kind": "other", "text": fault}}
         else:
             reply = {} if told["op"] == "stop" else answer(told)
-        answers.write(json.dumps({"id": number} | reply, separators=(",", ":")) + "\n")
+        # An answer that JSON cannot say ends it all, with the reason on standard error.
+        text = json.dumps({"id": number} | reply, separators=(",", ":"), allow_nan=False)
+        answers.write(text + "\n")
         answers.flush()
         if not fault and told["op"] == "stop":
             return
