@@ -16,7 +16,7 @@ from urllib.parse import quote_plus
 from pdwire_conformance.suite.case import Case, Level, Refuse
 
 from .numbers import bad_decimals
-from .prose import doc_of, kind_of, shown
+from .prose import bytes_of, doc_of, kind_of, shown
 from .rules import truth_table
 from .subject import BAD_FRAME, Subject
 
@@ -290,22 +290,27 @@ def queries(at: Subject) -> Iterator[Case]:
         name = key["key"]
         before, after = pairs[:number], pairs[number + 1 :]
         clauses = (at.clause(f"key-{name}"),)
-        bad = {"missing": (before + after, Level.MUST, "The key is required.")}
-        for tag, raw, level, why in bad_decimals(at.bench.slots[key["field"]]):
-            bad[tag] = ([*before, (name, raw.decode("latin-1")), *after], level, why)
-        bad["empty"] = ([*before, (name, ""), *after], Level.MUST, "Nothing is not 0.")
-        for tag, (told, level, why) in bad.items():
+        gone = (before + after, Level.MUST, "The key is required.", "it is missing")
+        bad = {"missing": gone}
+        spelled = [*bad_decimals(at.bench.slots[key["field"]]), _NOTHING]
+        for tag, raw, level, why in spelled:
+            told = [*before, (name, raw.decode("latin-1")), *after]
+            bad[tag] = (told, level, why, f"it is {bytes_of(raw)}")
+        for tag, (told, level, why, says) in bad.items():
             yield at.refuse(
                 f"key-{name}-{tag}",
                 (_query(told),),
                 level=level,
-                purpose=f"{_key_words(at, key)} Here it is {tag.replace('-', ' ')}.",
+                purpose=f"{_key_words(at, key)} Here {says}.",
                 why=why,
                 expect=_REFUSED,
                 clauses=clauses,
             )
         yield from _query_edges(at, key, pairs, number)
     yield from _whole_query(at, pairs)
+
+
+_NOTHING: Final = ("empty", b"", Level.MUST, "Nothing is not 0.")
 
 
 def _query_edges(
@@ -354,7 +359,7 @@ def _whole_query(at: Subject, pairs: list[tuple[str, str]]) -> Iterator[Case]:
         yield at.refuse(
             f"query-{tag}",
             (raw,),
-            purpose=f"{_where(at)}. Here it is {raw[:80]!r}.",
+            purpose=f"{_where(at)}. Here it is {bytes_of(raw)}.",
             why="Not every required key has a value.",
             expect=_REFUSED,
             clauses=_keys(at),

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pdwire_conformance.suite.case import Case, Refuse
 
+from .prose import bytes_of
 from .subject import Subject
 
 __all__ = ["RULES"]
@@ -28,7 +29,7 @@ def tags(at: Subject) -> Iterator[Case]:
                 f"frame-{frame['position']}-{name}",
                 at.bench.put(frame["position"], raw),
                 purpose=f"Frame {frame['position']} ({frame['name']}) of {at.spoken} is always "
-                f"the text {frame['const']!r}; here it is {raw!r}.",
+                f"{bytes_of(frame['const'].encode())}; here it is {bytes_of(raw)}.",
                 why=_WHY_TAG if tells else _WHY_CONST,
                 expect=Refuse(kinds=_STRANGER),
                 clauses=(

@@ -66,7 +66,7 @@ def ladder(at: Subject) -> Iterator[Case]:
         yield at.refuse(
             f"count-{count}",
             frames,
-            purpose=f"{at.spoken} has {told} frames; here are {count}"
+            purpose=f"{at.spoken} has {told} frames; here {_are(count)}"
             + (", the guard not counted." if guard else "."),
             why="Positions mean nothing in a message that was cut, glued or made for another "
             "release: whatever is read from it stands for something else.",
@@ -82,6 +82,10 @@ def ladder(at: Subject) -> Iterator[Case]:
             expect=Refuse(kinds=("unknown-message", "frame-count")),
             clauses=(at.clause("count"), at.recognise),
         )
+
+
+def _are(count: int) -> str:
+    return "is 1" if count == 1 else f"are {count or 'none'}"
 
 
 def _kinds(at: Subject, count: int) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from pdwire_conformance.suite.case import Case, Frames, Level
 
 from .bench import Bench
-from .prose import about, shown
+from .prose import about, bytes_of, shown
 from .subject import Subject
 from .values import INTEGERS, edges, largest, smallest
 
@@ -220,7 +220,8 @@ def filled(at: Subject) -> Iterator[Case]:
             f"frame-{slot['position']}-filled",
             sent,
             made[0],
-            purpose=f"{about(slot)} Here it is {raw!r}, the number that an empty frame means too.",
+            purpose=f"{about(slot)} Here it is {bytes_of(raw)}, the number that an "
+            "empty frame means too.",
             expectation=f"Accepted: {name} is {meaning}, as it is for an empty frame.",
             clauses=(at.clause(f"frame-{slot['position']}"),),
         )
@@ -250,7 +251,8 @@ def _written(bench: Bench, slot: Json, frames: Frames) -> str:
         return f"Frame {slot['position']} is not sent: its lack says the same."
     if not frames[place]:
         return f"Frame {slot['position']} is there and empty."
-    return f"Frame {slot['position']} is {frames[place]!r}: the value has a spelling of its own."
+    told = bytes_of(frames[place])
+    return f"Frame {slot['position']} is {told}: the value has a spelling of its own."
 
 
 RULES: Final = (whole, numbers, words, empties, filled)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from pdwire_conformance.suite.case import Case, Level, Refuse
 
 from .numbers import bad_decimals
-from .prose import doc_of, kind_of, shown
+from .prose import bytes_of, doc_of, kind_of, shown
 from .rules import clause_of
 from .subject import Subject
 from .values import edges
@@ -81,7 +81,7 @@ def _bad(at: Subject, name: str, slot: Json) -> Iterator[Case]:
             (_text(at, {name: raw}),),
             level=level,
             purpose=f"The notification {at.layout['text']}: {name} is {kind_of(slot)}. "
-            f"{doc_of(slot)} Here it is {_short(raw)}.",
+            f"{doc_of(slot)} Here it is {bytes_of(raw)}.",
             why=why,
             expect=_REFUSED,
             clauses=(at.clause("text"),),
@@ -99,10 +99,6 @@ def _spellings(slot: Json) -> Iterator[tuple[str, bytes, Level, str]]:
     else:
         yield "blank", b"a b", Level.SHOULD, "A name has no blanks."
         yield "not-ascii", b"\xff\xfe", Level.MUST, "It is no ASCII; decoding it as such raises."
-
-
-def _short(raw: bytes) -> str:
-    return f"{len(raw):,} bytes long" if len(raw) > 40 else repr(raw)[1:]
 
 
 def structure(at: Subject) -> Iterator[Case]:
@@ -135,7 +131,8 @@ def structure(at: Subject) -> Iterator[Case]:
             yield at.refuse(
                 f"text-{tag}",
                 (raw,),
-                purpose=f"A notification is the text {at.layout['text']}. Here is {_short(raw)}.",
+                purpose=f"A notification is the text {at.layout['text']}. Here it is "
+                f"{bytes_of(raw)}.",
                 why="It is another notification, or a broken one; filling in what is missing "
                 "counts a chunk that never came.",
                 expect=_REFUSED,

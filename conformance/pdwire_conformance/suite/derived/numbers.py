@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from pdwire_conformance.suite.case import Case, Level
 
-from .prose import about
+from .prose import about, bytes_of
 from .subject import Subject, refused
 
 __all__ = ["RULES", "bad_decimals"]
@@ -81,7 +81,7 @@ def decimals(at: Subject) -> Iterator[Case]:
                 f"frame-{slot['position']}-{name}",
                 at.bench.put(slot["position"], raw),
                 level=level,
-                purpose=f"{about(slot)} Here it is {_quoted(raw)}.",
+                purpose=f"{about(slot)} Here it is {bytes_of(raw)}.",
                 why=why,
                 expect=refused(slot),
                 clauses=(at.clause(f"frame-{slot['position']}"),),
@@ -96,17 +96,6 @@ def _with_empty(slot: Json, at: Subject) -> Iterator[Spelled]:
     ruled = {rule["field"] for rule in at.layout["derivations"]}
     if "empty" not in slot and slot["field"] not in ruled:
         yield "empty", b"", Level.MUST, "An empty frame has no meaning here, and is not 0."
-
-
-def _quoted(raw: bytes) -> str:
-    if not raw:
-        return "empty"
-    if len(raw) > 40:
-        return f"{len(raw):,} bytes long"
-    try:
-        return f'"{raw.decode("ascii")}"' if raw.isascii() and raw.isalnum() else repr(raw)[1:]
-    except UnicodeDecodeError:
-        return repr(raw)[1:]
 
 
 def widths(at: Subject) -> Iterator[Case]:

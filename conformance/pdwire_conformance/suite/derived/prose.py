@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ["about", "doc_of", "frame_of", "kind_of", "shown"]
+__all__ = ["about", "bytes_of", "doc_of", "frame_of", "kind_of", "shown"]
 
 Json = dict[str, Any]
 
@@ -39,10 +39,25 @@ def kind_of(slot: Json) -> str:
         allowed = f", one of {', '.join(slot['allowed'])}" if slot.get("allowed") else ""
         return _KINDS[kind] + allowed
     if kind.startswith("json:"):
-        return f"a JSON {kind[5:]}"
+        return _json(slot, kind[5:])
     bits = "signed 32" if kind[0] == "i" else f"unsigned {kind[1:3]}"
-    flat = f"{bits}-bit little-endian numbers, one behind the other"
-    return f"a counted list of lists of {flat}" if kind.endswith("[][]") else flat
+    numbers = f"{bits}-bit little-endian numbers"
+    if kind.endswith("[][]"):
+        return f"a counted list of lists of {numbers}"
+    return f"{numbers}, one behind the other"
+
+
+def _json(slot: Json, kind: str) -> str:
+    bare, nil = kind.removesuffix("?"), " or null" if kind.endswith("?") else ""
+    told = {
+        "int": f"a whole number from {slot['min']} to {slot['max']}",
+        "str": "a text",
+        "bool": "true or false",
+        "object": "an object",
+        "int[]": "a list of whole numbers",
+        "int{}": "an object with whole numbers as values",
+    }
+    return told[bare] + nil
 
 
 def doc_of(slot: Json) -> str:
@@ -53,8 +68,8 @@ def doc_of(slot: Json) -> str:
 
 
 def frame_of(slot: Json) -> str:
-    """``Frame 14 (staging_base_ptr)``."""
-    return f"Frame {slot['position']} ({slot['name']})"
+    """``Frame 14 (staging_base_ptr) of KVArgsRegisterInfo``."""
+    return f"Frame {slot['position']} ({slot['name']}) of {slot['message']}"
 
 
 def about(slot: Json) -> str:
@@ -67,3 +82,14 @@ def shown(value: object) -> str:
     """A value for a sentence, short."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def bytes_of(raw: bytes) -> str:
+    """Bytes for a sentence: text in quotes, all else in hex, and only the size of many."""
+    if not raw:
+        return "empty"
+    if len(raw) > 60:
+        return f"{len(raw):,} bytes long"
+    if all(0x20 <= byte < 0x7F for byte in raw):
+        return f'"{raw.decode("ascii")}"'
+    return f"the bytes {raw.hex(' ')}"

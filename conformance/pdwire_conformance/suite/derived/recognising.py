@@ -24,6 +24,7 @@ from pdwire_conformance.suite.case import (
 
 from .bench import Bench
 from .peers import benches
+from .prose import bytes_of
 from .subject import Subject
 from .values import largest, smallest
 
@@ -87,7 +88,8 @@ def _recognised(at: Subject, what: str, frames: Frames, *, direction: str = "") 
     yield at.case(
         what,
         level=Level.MUST,
-        purpose=f"What {at.backend} gets{way}, knowing nothing else of the peer: {at.spoken}, "
+        purpose=f"What a socket of {at.backend} gets{way}, knowing nothing else of the peer: "
+        f"{at.spoken}, "
         f"{len(frames)} frames.",
         expectation=f"Recognised as {at.message['name']}: the layouts that its bytes fit are "
         f"{', '.join(layouts)}, and they read the same."
@@ -140,8 +142,8 @@ def unknown(at: Subject) -> Iterator[Case]:
         yield at.case(
             f"recognise-{tag}",
             level=Level.MUST,
-            purpose=f"The frames of {at.spoken}, with {frames[len(guard)]!r} where the message "
-            "says what it is.",
+            purpose=f"The frames of {at.spoken}, with something else where the message "
+            f"says what it is: {bytes_of(frames[len(guard)])}.",
             expectation="Refused: no message begins like this, and none is guessed.",
             check=Recognise(frames=frames, expect=Refuse(kinds=_STRANGE)),
             clauses=(at.recognise,),

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pdwire_conformance.suite.case import Case, Level
 
-from .prose import about
+from .prose import about, bytes_of
 from .subject import Subject, refused
 
 __all__ = ["RULES"]
@@ -117,7 +117,7 @@ def grammar(at: Subject) -> Iterator[Case]:
                 f"frame-{slot['position']}-{tag}",
                 at.bench.put(slot["position"], raw),
                 level=level,
-                purpose=f"{about(slot)} Here it is {raw!r}.",
+                purpose=f"{about(slot)} Here it is {bytes_of(raw)}.",
                 why=why,
                 expect=refused(slot),
                 clauses=(at.clause(f"frame-{slot['position']}"),),

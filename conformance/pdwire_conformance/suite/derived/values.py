@@ -44,7 +44,10 @@ def slots_of(message: Json, layout: Json) -> dict[str, Json]:
     ``value_type`` is the type of the field's value, where ``type`` is what travels.
     """
     fields = {field["name"]: field for field in message["fields"]}
-    return {slot["field"]: _slot(fields[slot["field"]], slot) for slot in carried(message, layout)}
+    return {
+        slot["field"]: {**_slot(fields[slot["field"]], slot), "message": message["name"]}
+        for slot in carried(message, layout)
+    }
 
 
 def _slot(field: Json, slot: Json) -> Json:
