@@ -117,6 +117,7 @@ def fuzz(
     part: tuple[int, int] = (0, 1),
     examples: int = 0,
     fail_fast: bool = False,
+    listed: bool = True,
     machines: Machines | None = None,
     told: Callable[[Result, Cell], None] = lambda _result, _cell: None,
     clock: Callable[[], float] = time.monotonic,
@@ -131,6 +132,7 @@ def fuzz(
         part: the n-th of m parts of the cells, for several processes.
         examples: at most so many of each cell, and then the end, whatever time is left.
         fail_fast: end with the first finding.
+        listed: try what is listed before what is drawn.
         machines: properties of live managers.
         told: called before each turn, for progress.
         clock: seconds.
@@ -142,7 +144,7 @@ def fuzz(
     result = Result(target=sides.target.target, seed=seed, cells=len(todo))
     begun = clock()
     known: set[str] = set()
-    for cell, batch, count in _turns(todo, examples):
+    for cell, batch, count in _turns(todo, examples, listed=listed):
         if clock() - begun >= time_s or (fail_fast and result.findings):
             break
         told(result, cell)
@@ -163,10 +165,10 @@ def fuzz(
     return result
 
 
-def _turns(todo: Sequence[Cell], examples: int) -> Iterator[tuple[Cell, int, int]]:
+def _turns(todo: Sequence[Cell], examples: int, *, listed: bool) -> Iterator[tuple[Cell, int, int]]:
     """Cell, turn and size of the batch; 0 for what is listed. Ends with the examples, if ever."""
     for cell in sorted(todo, key=lambda cell: cell.prop in _DEAR):
-        if cell.subject is not None:
+        if cell.subject is not None and listed:
             yield cell, -1, 0
     batch, spent = 0, 0
     while todo and not (examples and spent >= examples):

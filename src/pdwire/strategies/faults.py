@@ -44,7 +44,7 @@ from pdwire.strategies.spellings import Multipart, canonical
 from pdwire.strategies.subjects import Subject, subject
 from pdwire.strategies.values import draw_values, resized
 
-__all__ = ["Faulty", "faulty_frames", "faulty_of", "labels", "spoiled_frame"]
+__all__ = ["Faulty", "breakable", "faulty_frames", "faulty_of", "labels", "spoiled_frame"]
 
 _OTHER_TAGS: Final = (b"", b"abort", b"XYZ", b"None ", b"\xff", b"ABORTED")
 _OTHER_GUARDS: Final = (b"", b"nixlmsgguard", b"MsgGuard", b"None", b"\xff")
@@ -71,7 +71,7 @@ def labels(subject: Subject) -> list[str]:
     if subject.layout.keys:
         return body_labels(subject)
     if subject.layout.text is not None:
-        rules = ["invariant"] if _breakable(subject) else []
+        rules = ["invariant"] if breakable(subject) else []
         return [*text_labels(subject), *rules]
     slots = subject.layout.frames
     known = {
@@ -79,7 +79,7 @@ def labels(subject: Subject) -> list[str]:
         "guard": subject.guard is not None,
         "tag": bool(_tags(subject)),
         "length": any(slot.kind == "length" for slot in slots),
-        "invariant": bool(_breakable(subject)),
+        "invariant": bool(breakable(subject)),
     }
     single = [label for label in LABELS if _spoilable(subject, label)]
     return [label for label, there in known.items() if there] + single
@@ -217,7 +217,7 @@ def _mismeasured(draw: DrawFn, subject: Subject, good: Multipart) -> Faulty:
     return Faulty(frames=frames, label="length", kind="invariant", field=slot.name)
 
 
-def _breakable(subject: Subject) -> list[Invariant]:
+def breakable(subject: Subject) -> list[Invariant]:
     """Rules that frames of the layout can break at all."""
     return [rule for rule in subject.layout.invariants if _can_break(subject, rule)]
 
@@ -230,7 +230,7 @@ def _can_break(subject: Subject, rule: Invariant) -> bool:
 
 
 def _contradiction(draw: DrawFn, subject: Subject, values: dict[str, Any]) -> Faulty:
-    rule = draw(st.sampled_from(_breakable(subject)))
+    rule = draw(st.sampled_from(breakable(subject)))
     bent = {**values, **_broken(draw, subject, rule, values)}
     return Faulty(frames=canonical(subject, bent), label="invariant", kind="invariant")
 

@@ -18,7 +18,7 @@ from pdwire.reading.texts import parts
 from pdwire.reading.types import is_nested
 from pdwire.strategies.bad_values import listed_bad_values
 from pdwire.strategies.drawn import Example, examples_of
-from pdwire.strategies.faults import Faulty, spoiled_frame
+from pdwire.strategies.faults import Faulty, breakable, spoiled_frame
 from pdwire.strategies.scalars import listed
 from pdwire.strategies.spellings import canonical
 from pdwire.strategies.subjects import Subject
@@ -146,6 +146,24 @@ def listed_faults(subject: Subject) -> Iterator[Faulty]:
         for label, bad in kinds.items():
             for raw in bad:
                 yield spoiled_frame(subject, good, slot, label, raw)
+    for rule in breakable(subject):
+        bent = {**simplest(subject).values, **_broken(subject, rule)}
+        yield Faulty(frames=canonical(subject, bent), label="invariant", kind="invariant")
     if len(good) - subject.skip == subject.layout.counts[-1]:
         for extra in (b"", b"0", b"None"):
             yield Faulty(frames=(*good, extra), label="count", kind="frame-count")
+
+
+def _broken(subject: Subject, rule: Invariant) -> Values:
+    """The simplest values of a rule's fields that break it."""
+    first, second = rule.fields[:2]
+    one, other = subject.slots[first], subject.slots[second]
+    if rule.kind == "less":
+        bound = max(one.min or 0, other.min or 0)
+        return {first: bound, second: bound}
+    if rule.kind == "needs" and isinstance(other.empty, Given):
+        filled = next(value for value in _values(subject, one) if not is_empty(value))
+        return {first: filled, second: other.empty.value}
+    like = simplest(subject).values[first]
+    more = [[], *like] if is_nested(one.type) else [0, *like]
+    return {second: _as_many(other, more)}

@@ -98,8 +98,8 @@ def without_invariant(right: Codec[Any]) -> Codec[Any]:
         try:
             return right.decode(frames)
         except InvariantError:
-            rank = bytes(frames[16])
-            bent = right.decode([*frames[:16], b"0", *frames[17:]])
+            rank = bytes(frames[17])
+            bent = right.decode([*frames[:17], b"0", *frames[18:]])
             return changed(bent, dst_dcp_rank=int(rank))
 
     return replace(right, decode=decode)

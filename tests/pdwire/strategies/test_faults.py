@@ -82,7 +82,7 @@ def test_a_layout_is_asked_only_for_faults_that_it_can_have() -> None:
         ("range", lambda f: b"-1" in f.frames),
         ("width", lambda f: len(f.frames[14]) == 7),
         ("nested", lambda f: f.frames[6].startswith(b"\xff\xff\xff\xff")),
-        ("invariant", lambda f: f.frames[16] == f.frames[15]),
+        ("invariant", lambda f: f.frames[17] == f.frames[16]),
         ("invariant", lambda f: len(f.frames[19]) == len(f.frames[4]) + 8),
     ],
 )

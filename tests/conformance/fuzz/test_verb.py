@@ -1,0 +1,149 @@
+"""The verbs as one types them: what they print, what they keep, how they end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from tests.conformance.fuzz.planted import FAULTS
+from typer.testing import CliRunner, Result
+
+from pdwire.cli.app import app
+from pdwire_conformance.fuzz.findings import schema
+from pdwire_conformance.fuzz.verb import seconds_of
+
+SCHEMAS = Path(__file__).parents[3] / "docs" / "schema"
+PLANTED = "python:tests.conformance.fuzz.planted:make_guessed_dummy"
+ONE = ["--backend", "nixl", "--message", "TransferInfo", "--time", "60s"]
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def shape(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        (SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8")
+    )
+    return found
+
+
+def test_a_clean_run_finds_nothing_and_writes_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run("fuzz", "pdwire", *ONE, "--examples", "20", "--format", "json", "--out", out)
+    told = json.loads(done.stdout)
+    jsonschema.validate(told, shape("fuzz"))
+    assert done.exit_code == 0
+    assert told["findings"] == []
+    assert not out.exists()
+    tried = {each["name"]: each["examples"] for each in told["properties"]}
+    assert set(tried) == {"round-trip", "differential", "refusal", "mutations", "recognise"}
+    assert min(tried.values()) >= 5 * 20  # five layouts
+    assert [each["name"] for each in told["messages"]] == ["nixl.TransferInfo"]
+
+
+def test_the_same_seed_is_the_same_run(tmp_path: Path) -> None:
+    words = ["fuzz", PLANTED, *ONE, "--examples", "10", "--format", "json", "--seed", "7"]
+    runs = [json.loads(run(*words, "--out", tmp_path / name).stdout) for name in ("a", "b")]
+    for told in runs:
+        for each in told["findings"]:
+            each["file"] = Path(each["file"]).name
+            del each["replay"], each["found_s"]
+    assert runs[0]["findings"] == runs[1]["findings"]
+    assert [each["examples"] for each in runs[0]["properties"]] == [
+        each["examples"] for each in runs[1]["properties"]
+    ]
+
+
+def test_a_finding_is_told_kept_and_replayed(tmp_path: Path) -> None:
+    done = run("fuzz", PLANTED, *ONE, "--fail-fast", "--out", tmp_path)
+    assert done.exit_code == 1
+    [kept] = tmp_path.iterdir()
+    jsonschema.validate(json.loads(kept.read_text(encoding="utf-8")), shape("finding"))
+    assert "round-trip: nixl.TransferInfo: round trip is_dummy" in done.stdout
+    assert f"pdwire replay {kept}" in done.stdout.replace("\n", "")
+
+    again = run("replay", kept)
+    assert again.exit_code == 1
+    assert again.stdout.startswith(f"FAILED {kept}")
+    fixed = run("replay", kept, "--target", "pdwire", "--format", "json")
+    assert fixed.exit_code == 0
+    told = json.loads(fixed.stdout)
+    jsonschema.validate(told, shape("replay"))
+    assert told["replayed"][0]["verdict"] == "FIXED"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "Expecting property name"),
+        ("{}", "'schema' is a required property"),
+        ("", "Expecting value"),
+    ],
+)
+def test_a_file_that_is_no_finding_is_an_error(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "no.json"
+    path.write_text(text, encoding="utf-8")
+    done = run("replay", path)
+    assert done.exit_code == 2
+    assert done.stdout.startswith("ERROR")
+    assert said in done.stdout
+
+
+def test_a_missing_file_and_a_missing_target_are_errors(tmp_path: Path) -> None:
+    assert run("replay", tmp_path / "none.json").exit_code == 2
+    run("fuzz", PLANTED, *ONE, "--fail-fast", "--out", tmp_path)
+    [kept] = tmp_path.iterdir()
+    done = run("replay", kept, "--target", "python:nowhere:make")
+    assert done.exit_code == 2
+    assert "nowhere cannot be imported" in done.stdout.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nonsense"], "no testee 'nonsense'"),
+        (["pdwire", "--time", "soon"], "say 90s, 10m or 2h"),
+        (["pdwire", "--backend", "moncake"], "did you mean 'mooncake'?"),
+        (["pdwire", "--property", "round"], "did you mean 'round-trip'?"),
+        (["pdwire", "--message", "TransferInfos"], "did you mean 'TransferInfo'?"),
+        (["pdwire", "--property", "against"], "name it with --against"),
+        (["pdwire", "--part", "2/2"], "is no part"),
+    ],
+)
+def test_wrong_usage_says_what_would_be_right(words: list[str], said: str) -> None:
+    done = run("fuzz", *words)
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+def test_jobs_deal_the_cells_out_and_merge_what_they_found(tmp_path: Path) -> None:
+    words = ["fuzz", PLANTED, *ONE, "--examples", "10", "--format", "json"]
+    one = json.loads(run(*words, "--out", tmp_path / "one").stdout)
+    done = run(*words, "--jobs", "2", "--out", tmp_path / "two")
+    two = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert two["cells"] == one["cells"]
+    assert {each["cause"] for each in two["findings"]} == {
+        each["cause"] for each in one["findings"]
+    }
+    assert {each["name"]: each["examples"] for each in two["properties"]} == {
+        each["name"]: each["examples"] for each in one["properties"]
+    }
+
+
+def test_times_are_read_in_every_unit() -> None:
+    assert [seconds_of(word) for word in ("90", "90s", "10m", "2h", "0.5m")] == [
+        90, 90, 600, 7200, 30,
+    ]  # fmt: skip
+
+
+def test_the_published_schema_is_the_one_in_use() -> None:
+    assert shape("finding") == json.loads(json.dumps(schema()))
+
+
+def test_every_planted_fault_is_a_target() -> None:
+    assert "guessed_dummy" in FAULTS
