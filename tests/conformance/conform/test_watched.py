@@ -25,7 +25,11 @@ class Mine(CodecTestee):
         self.threads = {threading.current_thread().name}
 
     def hello(self) -> Hello:
-        return Hello(name="mine")
+        return Hello(
+            name="mine",
+            releases={"mooncake": ("0.5.23",)},
+            messages={"mooncake": {"ABORT": ("decode",)}},
+        )
 
     def decode(self, backend: str, release: str, message: str, frames: list[bytes]) -> Any:  # noqa: ANN401
         del backend, release, message
