@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pdwire_conformance.proof.spec import load_spec
-from pdwire_conformance.suite.derived.bench import Bench, bench, native
+from pdwire_conformance.suite.derived.bench import Bench, native
+from pdwire_conformance.suite.derived.shelf import shipped
 from pdwire_conformance.suite.derived.values import INTEGERS, largest, smallest
 
-BENCHES = [
-    bench(message["group"], message["name"], layout["id"])
-    for message in load_spec()["messages"]
-    for layout in message["layouts"]
-]
+BENCHES = shipped().benches
 each = pytest.mark.parametrize("at", BENCHES, ids=lambda at: at.clause)
 
 
@@ -34,7 +30,7 @@ def test_no_two_numbers_of_a_message_are_equal(at: Bench) -> None:
 
 
 def test_a_changed_value_takes_along_those_that_are_tied_to_it() -> None:
-    at = bench("mooncake", "KVArgsRegisterInfo", "r8")
+    at = shipped().bench("mooncake", "KVArgsRegisterInfo", "r8")
     made = at.given(dst_dcp_rank=40)
     assert made is not None
     assert made[0]["dst_dcp_size"] > 40
@@ -43,12 +39,16 @@ def test_a_changed_value_takes_along_those_that_are_tied_to_it() -> None:
     shorter = at.given(dst_kv_ptrs=[1])
     assert shorter is not None
     assert len(shorter[0]["dst_kv_item_lens"]) == 1
-    dummy = bench("mooncake", "TransferInfo", "r3").given(dst_kv_indices=[], dst_aux_index=None)
+    dummy = (
+        shipped()
+        .bench("mooncake", "TransferInfo", "r3")
+        .given(dst_kv_indices=[], dst_aux_index=None)
+    )
     assert dummy is not None
     assert dummy[0]["is_dummy"] is True
     assert dummy[0]["dst_state_indices"] == []
 
 
 def test_a_value_that_the_layout_cannot_carry_has_no_frames() -> None:
-    at = bench("mooncake", "KVArgsRegisterInfo", "r1")
+    at = shipped().bench("mooncake", "KVArgsRegisterInfo", "r1")
     assert at.written({**at.values, "staging_base_ptr": 4096}) is None

@@ -10,20 +10,19 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from pdwire.reading import Reading, ReadingError, packaged_spec
 from pdwire.reading.errors import Refused
 from pdwire.reading.spec import REQUIRED, Message
 from pdwire.reading.types import write_slot
-from pdwire_conformance.proof.spec import load_spec
 from pdwire_conformance.suite.case import Frames
 
 from .values import fitted, plain, slots_of
 
-__all__ = ["Bench", "bench", "native", "reading"]
+__all__ = ["Bench", "made", "native", "reading"]
 
 Json = dict[str, Any]
 Values = dict[str, Any]
@@ -31,14 +30,8 @@ Values = dict[str, Any]
 
 @cache
 def reading() -> Reading:
-    """The interpreted reading of the shipped spec."""
+    """The interpreted reading; whatever message it is given, it reads it."""
     return Reading(packaged_spec())
-
-
-@cache
-def heard(key: str) -> Message:
-    """The message as the interpreted reading knows it; looked up once."""
-    return reading().message(key)
 
 
 def native(value: Any) -> Any:  # noqa: ANN401 - any value of the export
@@ -53,14 +46,17 @@ class Bench:
     """A layout, its fields as it carries them, and a good message.
 
     ``slots`` are the facts of what the layout carries, keyed by field, with the field's
-    own words (``doc``, ``unit``) and, as ``value_type``, the type of its value.
+    own words (``doc``, ``unit``) and, as ``value_type``, the type of its value. ``heard`` is
+    the message as the interpreted reading knows it.
     """
 
     message: Json
     layout: Json
     slots: Mapping[str, Json]
+    heard: Message
     values: Values
     frames: Frames
+    _reads: dict[Frames, Values | None] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def key(self) -> str:
@@ -92,7 +88,7 @@ class Bench:
 
         ``spelled``: with bytes even where the layout writes the value as an empty frame.
         """
-        _, layout = reading().layout(heard(self.key), self.layout["id"])
+        _, layout = reading().layout(self.heard, self.layout["id"])
         slot = layout.frames[self.slots[name]["position"]]
         own = replace(slot, empty=REQUIRED, writes_empty=False) if spelled else slot
         return write_slot(own, native(value), self.slots[name]["value_type"], None)
@@ -144,40 +140,21 @@ class Bench:
 
     def read(self, frames: Frames) -> Values | None:
         """What the layout reads, as Python has it; ``None`` where it refuses."""
-        return _read(self.key, self.layout["id"], frames)
-
-
-@lru_cache(maxsize=4096)
-def _read(key: str, layout_id: str, frames: Frames) -> Values | None:
-    """What a layout reads; kept, for backends ask the same of layouts that they share."""
-    note = reading().annotate(heard(key), layout_id, frames)
-    return note.values if note.exact else None
+        if frames not in self._reads:  # backends ask the same of layouts that they share
+            note = reading().annotate(self.heard, self.layout["id"], frames)
+            self._reads[frames] = note.values if note.exact else None
+        return self._reads[frames]
 
 
 def encoded(at: Bench, values: Values) -> Frames:
     """The canonical frames; raises :class:`~pdwire.reading.ReadingError`."""
     told = {name: native(value) for name, value in values.items()}
-    return tuple(reading().encode(heard(at.key), at.layout["id"], told))
+    return tuple(reading().encode(at.heard, at.layout["id"], told))
 
 
-@cache
-def bench(group: str, name: str, layout_id: str) -> Bench:
-    """The bench of one layout of the shipped spec."""
-    message, layout = next(
-        (message, layout)
-        for message in load_spec()["messages"]
-        if (message["group"], message["name"]) == (group, name)
-        for layout in message["layouts"]
-        if layout["id"] == layout_id
-    )
-    return made(message, layout)
-
-
-def made(message: Json, layout: Json) -> Bench:
-    """The bench of any layout."""
+def made(message: Json, layout: Json, heard: Message) -> Bench:
+    """The bench of a layout."""
     slots = slots_of(message, layout)
     values = plain(message, layout)
-    empty = Bench(message=message, layout=layout, slots=slots, values=values, frames=())
-    return Bench(
-        message=message, layout=layout, slots=slots, values=values, frames=encoded(empty, values)
-    )
+    bare = Bench(message=message, layout=layout, slots=slots, heard=heard, values=values, frames=())
+    return replace(bare, frames=encoded(bare, values))

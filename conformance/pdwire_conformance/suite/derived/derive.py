@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from pdwire_conformance.proof.spec import load_spec
 from pdwire_conformance.suite.case import Case
 
 from . import (
@@ -30,7 +29,8 @@ from . import (
     swaps,
     texts,
 )
-from .bench import Bench, bench
+from .bench import Bench
+from .shelf import Shelf, shipped
 from .subject import Rule, Subject
 
 __all__ = ["BACKEND_RULES", "RULES", "derive"]
@@ -58,28 +58,28 @@ BACKEND_RULES: Final[tuple[Rule, ...]] = recognising.RULES
 """Rules whose cases depend on what else the backend speaks."""
 
 
-def derive() -> Iterator[Case]:
-    """Every derived case of every layout and backend of the shipped spec."""
-    for message in load_spec()["messages"]:
-        for layout in message["layouts"]:
-            yield from _of_layout(bench(message["group"], message["name"], layout["id"]))
+def derive(shelf: Shelf | None = None) -> Iterator[Case]:
+    """Every derived case of every layout and backend of a spec; default: the shipped one."""
+    layouts = shipped() if shelf is None else shelf
+    for at in layouts.benches:
+        yield from _of_layout(at, layouts)
 
 
-def _of_layout(at: Bench) -> Iterator[Case]:
+def _of_layout(at: Bench, shelf: Shelf) -> Iterator[Case]:
     first, *others = at.layout["speakers"]
-    cases = [case for rule in RULES for case in _ruled(rule, at, first)]
+    cases = [case for rule in RULES for case in _ruled(rule, at, shelf, first)]
     yield from cases
     for backend in others:
         for case in cases:
             yield _moved(case, backend, at)
     for backend in at.layout["speakers"]:
         for rule in BACKEND_RULES:
-            yield from _ruled(rule, at, backend)
+            yield from _ruled(rule, at, shelf, backend)
 
 
-def _ruled(rule: Rule, at: Bench, backend: str) -> Iterator[Case]:
-    module = rule.__module__.rpartition(".")[2]
-    return rule(Subject(bench=at, backend=backend, origin=f"derived:{module}.{rule.__name__}"))
+def _ruled(rule: Rule, at: Bench, shelf: Shelf, backend: str) -> Iterator[Case]:
+    origin = f"derived:{rule.__module__.rpartition('.')[2]}.{rule.__name__}"
+    return rule(Subject(bench=at, shelf=shelf, backend=backend, origin=origin))
 
 
 def _moved(case: Case, backend: str, at: Bench) -> Case:

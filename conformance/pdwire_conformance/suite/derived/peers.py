@@ -13,40 +13,25 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any, Final
 
-from pdwire_conformance.proof.spec import load_spec
 from pdwire_conformance.suite.case import Case, Refuse
 
-from .bench import Bench, bench
+from .bench import Bench
 from .subject import Subject
 
-__all__ = ["RULES", "benches"]
+__all__ = ["RULES"]
 
 Json = dict[str, Any]
 
 
-@cache
-def benches(transport: str) -> tuple[tuple[Bench, bool], ...]:
-    """Every layout that travels so, and whether it is the newest of its message."""
-    return tuple(
-        (
-            bench(message["group"], message["name"], layout["id"]),
-            layout is message["layouts"][-1],
-        )
-        for message in load_spec()["messages"]
-        if message["transport"] == transport
-        for layout in message["layouts"]
-    )
-
-
 def strangers(at: Subject) -> Iterator[Case]:
     """Every message that this decoder must not take for its own."""
-    for other, newest in benches(at.message["transport"]):
+    for other in at.shelf.travelling(at.message["transport"]):
         if other.clause == at.bench.clause:
             continue
         same = other.key == at.bench.key
+        newest = other.layout is other.message["layouts"][-1]
         if same or newest or _counted_alike(at.bench, other):
             yield from _given(at, other, same=same)
 

@@ -8,7 +8,6 @@ refusing, is right; choosing is not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from struct import pack
 from typing import Any, Final
 
@@ -22,13 +21,11 @@ from pdwire_conformance.suite.case import (
     Refuse,
 )
 
-from .bench import Bench
-from .peers import benches
 from .prose import bytes_of
 from .subject import Subject
 from .values import largest, smallest
 
-__all__ = ["RULES", "readers", "served"]
+__all__ = ["RULES"]
 
 Json = dict[str, Any]
 
@@ -56,30 +53,8 @@ def _messages(at: Subject) -> Iterator[tuple[str, Frames]]:
             yield name, made[1]
 
 
-def readers(backend: str, frames: Frames, direction: str = "") -> list[tuple[Bench, Json]]:
-    """Every layout of the backend that reads these frames, and the values."""
-    found = []
-    for bench in served(backend, direction):
-        if len(frames) - bench.shift in bench.layout["counts"]:
-            values = bench.read(frames)
-            if values is not None:
-                found.append((bench, values))
-    return found
-
-
-@cache
-def served(backend: str, direction: str) -> tuple[Bench, ...]:
-    """Every layout of multi-frame messages of a backend, in a direction; empty: in any."""
-    return tuple(
-        bench
-        for bench, _ in benches("zmq")
-        if backend in bench.layout["speakers"]
-        and (not direction or direction in bench.message["directions"])
-    )
-
-
 def _recognised(at: Subject, what: str, frames: Frames, *, direction: str = "") -> Iterator[Case]:
-    fits = readers(at.backend, frames, direction)
+    fits = at.shelf.readers(at.backend, frames, direction)
     names = {bench.key for bench, _ in fits}
     alike = len(names) == 1 and all(values == fits[0][1] for _, values in fits)
     layouts = tuple(bench.layout["id"] for bench, _ in fits)
@@ -137,7 +112,7 @@ def unknown(at: Subject) -> Iterator[Case]:
         "pickle-first": (*guard, b"\x80\x05K\x07.", *rest),
         "not-ascii-first": (*guard, b"\xff\xfe", *rest),
     }.items():
-        if readers(at.backend, frames):
+        if at.shelf.readers(at.backend, frames):
             continue
         yield at.case(
             f"recognise-{tag}",

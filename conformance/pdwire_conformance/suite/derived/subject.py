@@ -23,6 +23,7 @@ from pdwire_conformance.suite.case import (
 )
 
 from .bench import Bench
+from .shelf import Shelf
 
 __all__ = ["BAD_FRAME", "Rule", "Subject", "refused"]
 
@@ -36,6 +37,7 @@ class Subject:
     """One layout as one backend speaks it."""
 
     bench: Bench
+    shelf: Shelf
     backend: str
     origin: str = "derived:"
 
