@@ -49,10 +49,10 @@ class Outside(LiveTarget):
         super().__init__(target, role, backend, release)
         form, _, address = target.removeprefix("live:").partition("@")
         host, _, port = address.rpartition(":")
-        if form not in {"prefill", "decode"} or not host or not port.isdigit():
+        if form not in {"prefill", "decode", "bootstrap"} or not host or not port.isdigit():
             raise TesteeError(
-                f"no live target {target!r}; live:prefill@HOST:PORT (of the bootstrap server) "
-                "or live:decode@HOST:PORT (of the rank)"
+                f"no live target {target!r}; live:prefill@HOST:PORT (of its bootstrap server), "
+                "live:bootstrap@HOST:PORT, or live:decode@HOST:PORT (of the rank)"
             )
         if (form == "decode") != (role is Role.DECODE):
             raise TesteeError(f"{target} does not play the role {role}")

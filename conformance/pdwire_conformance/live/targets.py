@@ -2,8 +2,8 @@
 
 Rules:
 
-* A target is one role of one backend in one release. ``pdwire`` and ``sglang==…`` are
-  started here as processes, and driven: told to open rooms, to send, to say what memory
+* A target is one role of one backend in one release. ``pdwire``, ``sglang==…`` and ``cmd:…``
+  are started here as processes, and driven: told to open rooms, to send, to say what memory
   holds. ``live:…`` runs somewhere already; the suite has nothing but its sockets, and a
   step that needs more is skipped with the reason.
 * One target serves many cases in a row. After a case that failed it is started anew, both
@@ -68,6 +68,8 @@ class LiveTarget:
         """It must be started before the next case."""
         self.patience = 1.0
         """Factor on how long steps wait that do not say how long."""
+        self.deadline_s = _ASK_S
+        """How long the target may take for one request."""
         self.program: Sequence[str] | None = None
         """What to start in place of the target's own side; it takes the same options."""
         self._handover: Handover | None = None
@@ -109,15 +111,17 @@ class LiveTarget:
         return made
 
     def _sides(self) -> list[Side]:
-        made = self._options(self._testee(), self._played())
-        ranks = range(made.tp_size)
         return [
-            Side(replace(made, tp_rank=rank), deadline_s=_ASK_S, program=self.program)
-            for rank in ranks
+            Side(options, deadline_s=self.deadline_s, program=self.program)
+            for options in self._ranks()
         ]
 
+    def _ranks(self) -> list[Options]:
+        made = self._options(self._testee(), self._played())
+        return [replace(made, tp_rank=rank) for rank in range(made.tp_size)]
+
     def _testee(self) -> str:
-        return OURS if self.target == "pdwire" else self.release
+        return self.release if self.target.startswith("sglang==") else OURS
 
     def _played(self) -> str:
         """The role that the target's process plays; a bootstrap server is a prefill rank's."""
@@ -218,15 +222,18 @@ def open_live(target: str, role: str, backend: str, release: str) -> LiveTarget:
         raise TesteeError(f"{backend} is not run live; live backends: {', '.join(BACKENDS)}")
     if release not in ORDER:
         raise TesteeError(f"no release {release!r} in the spec")
-    if target.startswith("live:"):
-        # It stands on this module.
+    if target.startswith(("live:", "cmd:")):
+        # They stand on this module.
+        from .commanded import Commanded  # noqa: PLC0415
         from .outside import Outside  # noqa: PLC0415
 
-        return Outside(target, played, backend, release)
+        kind = Outside if target.startswith("live:") else Commanded
+        return kind(target, played, backend, release)
     if target in {"pdwire", f"sglang=={release}"}:
         return LiveTarget(target, played, backend, release)
     if target.startswith("sglang=="):
         raise TesteeError(f"{target} speaks its own release, not {release}")
     raise TesteeError(
-        f"no live target {target!r}; one of pdwire, sglang==RELEASE, live:ROLE@HOST:PORT"
+        f"no live target {target!r}; one of pdwire, sglang==RELEASE, cmd:./mine --flag, "
+        "live:ROLE@HOST:PORT"
     )
