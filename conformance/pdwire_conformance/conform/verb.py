@@ -35,7 +35,7 @@ from pdwire_conformance.testees.inprocess import InProcess
 from pdwire_conformance.testees.protocol import Testee, TesteeError
 
 from . import covering, listing
-from .events import Event, write_event
+from .events import CaseEvent, Event, write_event
 from .known import KnownError, load, packaged
 from .known_file import Entry
 from .plan import RESTARTS, Plan
@@ -232,10 +232,14 @@ def _kept(plans: Sequence[Plan], path: Path | None) -> Iterator[Event]:
         except OSError as fault:
             fail(f"cannot write {path}: {fault.strerror or fault}")
         for plan in plans:
+            bad = 0
             for event in run(plan):
+                bad += isinstance(event, CaseEvent) and event.verdict.is_bad
                 if stream is not None:
                     write_event(stream, event)
                 yield event
+            if plan.fail_fast and bad:
+                return
 
 
 def _write(path: Path, text: str) -> None:

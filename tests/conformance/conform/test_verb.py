@@ -98,6 +98,12 @@ def test_several_targets_run_one_after_another() -> None:
     assert {len(case["results"]) for case in document["cases"]} == {2}
 
 
+def test_fail_fast_ends_all_runs() -> None:
+    document = as_json("conform", "fake", "other", "--fail-fast", code=1)
+    assert [testee["target"] for testee in document["testees"]] == ["fake"]
+    assert [case["slug"] for case in document["cases"]] == ["values/bad"]
+
+
 def test_a_known_list_makes_the_run_clean_and_a_pass_an_error(tmp_path: Path) -> None:
     listed = tmp_path / "known.toml"
     text = 'schema = "pdwire.known/1"\n[[known]]\ncases = ["values/bad"]\nreason = "so"\n'
