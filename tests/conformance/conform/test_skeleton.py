@@ -42,6 +42,34 @@ def test_a_glob_takes_in_no_case_that_passes(a_case: MakeCase, events: Events) -
     assert listed == {"*/A/*/frame-*-plus", "mooncake/B/r1/frame-1-plus", "values/plus"}
 
 
+def test_faults_taken_at_the_same_places_are_one_entry(a_case: MakeCase, events: Events) -> None:
+    suite = [
+        *(a_case(f"mooncake/A/r1/frame-{n}-{what}", "fail") for n in "12" for what in ("a", "b")),
+        a_case("mooncake/A/r1/frame-1-c", "fail"),  # at frame 1 alone
+        a_case("mooncake/A/r1/frame-2-c"),
+    ]
+    assert [table["cases"] for table in tables(events(suite))] == [
+        ["*/*/*/frame-*-a", "*/*/*/frame-*-b"],
+        ["mooncake/A/r1/frame-1-c"],
+    ]
+
+
+def test_a_glob_for_numbers_takes_in_no_word(a_case: MakeCase, events: Events) -> None:
+    suite = [
+        a_case("mooncake/A/r1/frame-1-above", "fail"),
+        a_case("mooncake/A/r1/frame-2-above", "fail"),
+        a_case("mooncake/A/r1/frame-2-port-above"),
+    ]
+    (table,) = tables(events(suite))
+    assert table["cases"] == ["*/*/*/frame-[0-9]-above"]
+
+
+def test_a_written_case_of_several_backends_is_one_name(a_case: MakeCase, events: Events) -> None:
+    suite = [a_case(f"empty/spelling/{backend}", "fail") for backend in ("mooncake", "nixl")]
+    (table,) = tables(events([*suite, a_case("empty/spelling-2/nixl")]))
+    assert table["cases"] == ["empty/spelling/*"]
+
+
 def test_what_the_testee_did_keeps_kinds_apart(a_case: MakeCase, events: Events) -> None:
     suite = [a_case("mooncake/A/r1/x", "fail"), a_case("mooncake/B/r1/x", "die")]
     text = skeleton(events(suite))
