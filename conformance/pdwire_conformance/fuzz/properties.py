@@ -20,7 +20,6 @@ recognise     bytes are never taken for something that excludes what they were m
 
 from __future__ import annotations
 
-import json
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
@@ -172,6 +171,9 @@ def _round_trip(context: Context, sample: Sample) -> None:
         return
     if not isinstance(back, Read):
         raise _problem(context, "decode", _place(back), "the message that was encoded", back)
+    if "partial" in target.hello.features:
+        _alike(context, "round trip", sample.values or {}, back)
+        return  # it reads some fields only: there is not all that it takes to encode again
     if isinstance(target, Direct) and back.made == prepared:
         again = target.encode(subject, context.release, back.made)
     else:
@@ -222,8 +224,6 @@ def _against(context: Context, sample: Sample) -> None:
     for frames in dict.fromkeys(spellings):
         ours = context.target.decode(subject, release, frames)
         theirs = other.decode(subject, release, frames)
-        if isinstance(theirs, Refusal) and "Dropped" in theirs.text:
-            continue  # the release ignores some messages by design
         if isinstance(theirs, Read) and isinstance(ours, Read):
             shared = {name: theirs.values[name] for name in theirs.values if name in ours.values}
             _alike(context, "decode against", shared, ours)
@@ -342,10 +342,15 @@ def _alike(context: Context, op: str, wanted: Mapping[str, Any], came: Read) -> 
                 continue
             raise _problem(context, op, name, f"a value of {name}", came)
         other = values[name]
-        if not same(value, other) and not (value is None and other == []):
+        if not same(value, other) and not _no_array(value, other):
             expected = show({name: to_json(value)})
             only = Read(made={name: other})
             raise _problem(context, op, name, expected, only)
+
+
+def _no_array(one: object, other: object) -> bool:
+    """A peer's ``None`` where there is no array is no array."""
+    return (one is None and other == []) or (one == [] and other is None)
 
 
 def _same_frames(
@@ -375,22 +380,18 @@ def _same_frames(
 def _spelled_alike(
     context: Context, ours: tuple[bytes, ...], theirs: tuple[bytes, ...], *, loose: bool
 ) -> bool:
-    """The other spellings that the spec allows; the generated codecs write none of them."""
-    if context.subject.message.body == "json":
-        return bool(_json(ours) == _json(theirs))
+    """The other spellings that the spec allows; the generated codecs write none of them.
+
+    Keys of a body may be left out or not where that means the same.
+    """
     if isinstance(context.target, Direct) and not loose:
         return False
-    message, layout = layout_of(
-        context.subject.backend, context.subject.codec.message, context.release
-    )
+    subject, release = context.subject, context.release
+    if subject.layout.keys:
+        read = [context.reading.decode(subject, release, frames) for frames in (ours, theirs)]
+        return all(isinstance(each, Read) for each in read) and read[0] == read[1]
+    message, layout = layout_of(subject.backend, subject.codec.message, release)
     return same_spelling(message, layout, ours, theirs)
-
-
-def _json(frames: tuple[bytes, ...]) -> Any:  # noqa: ANN401 - JSON
-    try:
-        return [json.loads(frame) for frame in frames]
-    except ValueError:
-        return frames
 
 
 _BOTH: Final = ("decode", "encode")
