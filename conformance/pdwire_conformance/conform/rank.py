@@ -102,7 +102,8 @@ class Rank:
             return self._broken(f"the case itself is wrong: {fault}", begin)
         except (TesteeError, EngineError, *BROKEN) as fault:
             self._failures[make] += 1
-            self._why = f"{type(fault).__name__}: {fault}"
+            said = isinstance(fault, TesteeError)
+            self._why = str(fault) if said else f"{type(fault).__name__}: {fault}"
             self._target.stale = True
             return self._broken(self._why, begin)
         del self._failures[make]
