@@ -50,6 +50,21 @@ def test_bytes_prove_a_message_or_are_ambiguous(target: str) -> None:
     assert none["error"]["kind"] == "unknown-message"
 
 
+@pytest.mark.parametrize("target", ["pdwire", "pdwire:reading"])
+def test_layouts_that_read_the_same_are_no_ambiguity_and_others_are(target: str) -> None:
+    abort = _hexed(["ABORT", "7", "10.0.0.2", "5000"])
+    told = _ask(target, op="recognise", backend="nixl", frames=abort, direction="")
+    (candidate,) = told["recognised"]["candidates"]
+    assert candidate["message"] == "ABORT"
+    assert set(candidate["layouts"]) == {"r1", "r2"}
+    assert told["recognised"]["ambiguous"] is False
+    # One state index, or a list of lists whose header is that number: both read it.
+    state = "\1\0\0\0\0\0\0\0"
+    early = ["NixlMsgGuard", *_FRAMES[:3], "agentA", _FRAMES[4], "3", "1", state, "0"]
+    told = _ask(target, op="recognise", backend="nixl", frames=_hexed(early), direction="")
+    assert told["recognised"]["ambiguous"] is True
+
+
 def test_an_error_says_kind_frame_and_field() -> None:
     frames = _hexed([*_FRAMES[:4], "\1\0\0", *_FRAMES[5:]])
     error = _ask("pdwire", op="decode", **_TRANSFER, frames=frames)["error"]
