@@ -6,11 +6,16 @@ import json
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from pdwire_conformance.conform.judge import request_of
+from pdwire_conformance.interop.operations import Operations
 from pdwire_conformance.interop.options import Options
+from pdwire_conformance.suite.case import Role
+from pdwire_conformance.suite.load import cases
 from pdwire_conformance.testees.ours import Generated
 from pdwire_conformance.testees.protocol import FEATURES, KINDS, PROTOCOL
 from pdwire_conformance.testees.shape import OUTCOMES, answer_fault
@@ -29,6 +34,13 @@ def _schema(name: str) -> dict[str, Any]:
     folder = files("pdwire_conformance.testees") / "schema"
     told: dict[str, Any] = json.loads((folder / f"{name}.schema.json").read_text("utf-8"))
     return told
+
+
+def _named(schema: str, prefix: str) -> set[str]:
+    """The operations that a schema has a definition of."""
+    return {
+        name.removeprefix(prefix) for name in _schema(schema)["$defs"] if name.startswith(prefix)
+    }
 
 
 def _accepts(op: str, answer: dict[str, Any]) -> bool:
@@ -122,9 +134,10 @@ def test_the_schemas_are_schemas_and_published_as_they_are(name: str) -> None:
 
 
 def test_every_operation_has_a_request_and_an_answer() -> None:
-    asked = {name.removeprefix("request_") for name in _schema("request")["$defs"]}
-    answered = {name.removeprefix("to_") for name in _schema("answer")["$defs"]}
-    assert set(OUTCOMES) <= asked & answered
+    asked = _named("request", "request_")
+    answered = _named("answer", "to_")
+    live = Operations.operations(Mock())  # only the names are wanted, and no memory for a side
+    assert asked == answered == set(OUTCOMES) | set(live)
 
 
 def test_the_options_of_a_side_are_those_of_the_schema() -> None:
@@ -134,3 +147,13 @@ def test_the_options_of_a_side_are_those_of_the_schema() -> None:
 
 def test_our_own_hello_is_one() -> None:
     assert _accepts("hello", {"hello": Generated().hello().as_json()})
+
+
+def test_what_the_suite_asks_is_a_request() -> None:
+    schema = Draft202012Validator(_schema("request"))
+    asked = [
+        request_of(case, case.releases[-1]) for case in cases()[::97] if case.role is Role.CODEC
+    ]
+    assert len(asked) > 100
+    assert not [each for each in asked if not schema.is_valid({"id": 1} | each)]
+    assert not schema.is_valid({"id": 1} | asked[0] | {"op": "dance"})
