@@ -45,12 +45,13 @@ def test_a_glob_takes_in_no_case_that_passes(a_case: MakeCase, events: Events) -
 def test_faults_taken_at_the_same_places_are_one_entry(a_case: MakeCase, events: Events) -> None:
     suite = [
         *(a_case(f"mooncake/A/r1/frame-{n}-{what}", "fail") for n in "12" for what in ("a", "b")),
-        a_case("mooncake/A/r1/frame-1-c", "fail"),  # at frame 1 alone
+        a_case("mooncake/A/r1/frame-1-c", "fail"),
         a_case("mooncake/A/r1/frame-2-c"),
+        a_case("mooncake/A/r1/frame-3-c", "fail"),  # as many places, and not the same
     ]
     assert [table["cases"] for table in tables(events(suite))] == [
         ["*/*/*/frame-*-a", "*/*/*/frame-*-b"],
-        ["mooncake/A/r1/frame-1-c"],
+        ["mooncake/A/r1/frame-1-c", "mooncake/A/r1/frame-3-c"],
     ]
 
 
