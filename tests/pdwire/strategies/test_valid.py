@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -136,3 +137,15 @@ def test_the_codec_of_an_example_is_the_registrys_own(reach: Find) -> None:
     drawn = reach(examples("nixl", "TransferInfo", release="0.5.11"), lambda _: True)
     assert drawn.subject.codec is layout("nixl", "TransferInfo", release="0.5.11")
     assert repr(drawn.subject) == "<nixl/TransferInfo/r3>"
+
+
+def test_drawing_is_quick_enough_to_be_of_use(each: Each) -> None:
+    """Some 250 registrations a second on one core; a tenth of that is an alarm."""
+    drawn = [0]
+
+    def count(_: object) -> None:
+        drawn[0] += 1
+
+    begun = time.process_time()
+    each(examples("mooncake", "KVArgsRegisterInfo"), count, 100)
+    assert drawn[0] / (time.process_time() - begun) > 25
