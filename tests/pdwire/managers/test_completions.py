@@ -1,4 +1,4 @@
-"""A request that decode has already: what NIXL's notifications still have to say of it.
+"""What says that a request is whole: NIXL's notifications, a status, and who says which.
 
 Up to 0.5.22 decode counts notifications of every prefill rank; a rank without pages to write
 has its word with the auxiliary row, whoever sends that.
@@ -6,7 +6,17 @@ has its word with the auxiliary row, whoever sends that.
 
 from __future__ import annotations
 
-from tests.pdwire.managers.fleet import Fleet, memory, pages, place, settled, wait_until
+import pytest
+from tests.pdwire.managers.fleet import (
+    Fleet,
+    counter,
+    hand_over,
+    memory,
+    pages,
+    place,
+    settled,
+    wait_until,
+)
 
 from pdwire.rooms import KVPoll
 from pdwire.wire import layout
@@ -52,3 +62,14 @@ def test_state_without_rows_is_not_waited_for(fleet: Fleet) -> None:
     engine.add_peer(decode.engine.session_id)
     engine.notify(decode.engine.session_id, frame)
     assert settled(receiver) == [KVPoll.Success]
+
+
+@pytest.mark.parametrize(("release", "statuses"), [("0.5.20", 0), ("0.5.22", 0), ("0.5.23", 1)])
+def test_success_is_a_status_only_where_nothing_else_says_it(
+    fleet: Fleet, release: str, statuses: int
+) -> None:
+    """A status that overtakes notifications ends the counting of 0.5.20 to 0.5.22 too early."""
+    prefill = fleet.prefill("nixl", memory(seed=1), release=release)
+    decode = fleet.decode("nixl", memory(seed=2), release=release)
+    hand_over(prefill, decode, 7, pages(1, 2), pages(3, 4))
+    assert counter(prefill, "sent", "KV_STATUS") == statuses
