@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from pdwire_conformance.conform.known import Known, KnownError, load, packaged
 from pdwire_conformance.conform.known_file import Entry, read
 from pdwire_conformance.conform.select import Item
 from pdwire_conformance.suite.case import Case
+from pdwire_conformance.suite.load import cases
 
 MakeCase = Callable[..., Case]
 SCHEMA = Path(__file__).parents[3] / "docs" / "schema" / "known.schema.json"
@@ -195,6 +197,12 @@ def test_shipped_lists_are_read_and_meet_the_schema() -> None:
     assert [each.name for each in lists] == ["sglang.toml"]
     for each in lists:
         validator().validate(as_json(each.read_text("utf-8")))
+
+
+def test_shipped_lists_name_cases_that_there_are() -> None:
+    # Every target's at once: a range of targets says itself which releases it is about.
+    entries = [replace(entry, targets=()) for entry in packaged()]
+    assert Known(entries, "", cases()).problems({}, TODAY) == []
 
 
 @pytest.mark.parametrize(
