@@ -57,7 +57,7 @@ CAUGHT: dict[str, tuple[str, ...]] = {
     "broken_arrays:BigEndian": (f"{_M_KV}/plain",),
     "broken_arrays:LittleEndianLength": (
         "mooncake/AUX_DATA/r1/plain",
-        "mooncake/AUX_DATA/r1/frame-4-little-endian",
+        "values/aux-length-little-endian/mooncake",
     ),
     "broken_arrays:Unsigned": (f"{_M_TI}/largest",),
     "broken_arrays:SignedPointers": (f"{_M_KV}/largest",),
