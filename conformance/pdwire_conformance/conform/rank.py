@@ -61,13 +61,15 @@ class Rank:
 
     def __enter__(self) -> Self:
         _, backend, _ = self._key
-        if not self._words.startswith("live:") and find_spec(backend) is None:
-            self._why = f"the engine is not installed: pip install 'pdwire[{backend}]'"
-            return self
         try:
-            self._target = self._stack.enter_context(open_live(self._words, *self._key))
+            target = open_live(self._words, *self._key)
         except TesteeError as fault:
             self._why = str(fault)
+            return self
+        if find_spec(backend) is None:  # the suite's own end needs one, whoever the target is
+            self._why = f"the engine is not installed: pip install 'pdwire[{backend}]'"
+        else:
+            self._target = self._stack.enter_context(target)
         return self
 
     def __exit__(

@@ -71,7 +71,7 @@ def ranks(said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "open_live", open_live)
     monkeypatch.setattr(module, "run_script", run_script)
     spec = f"{module.__name__}.find_spec"
-    monkeypatch.setattr(spec, lambda name: None if name == "nixl" else name)
+    monkeypatch.setattr(spec, lambda name: name if name == "mooncake" else None)
 
 
 @pytest.fixture
