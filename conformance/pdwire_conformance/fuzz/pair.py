@@ -207,7 +207,7 @@ class Pair:
         room = self._rooms.get(step["room"])
         if room is None or room.sent:
             return
-        self._until(lambda: room.sender.poll() is not KVPoll.Bootstrapping, 0.5)
+        self._until(lambda: room.sender.poll() is not KVPoll.Bootstrapping, 0.2)
         if room.sender.poll() is KVPoll.WaitingForInput:
             first = step["room"] * _OF_ROOM
             room.sender.send(np.arange(first, first + _OF_ROOM - 1, dtype=np.int32))
@@ -271,7 +271,7 @@ class Pair:
                 end.abort("the script is over")
             if not self._until(lambda e=end: e.poll() in _FINAL):  # type: ignore[misc]
                 raise self._problem(f"a room never ends at {side}", "an end", end.poll().name)
-        self._until(room.receiver.pages_released, 2.0)
+        self._until(room.receiver.pages_released, 0.2)
         room.sender.clear()
         room.receiver.clear()
 

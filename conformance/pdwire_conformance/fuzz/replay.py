@@ -31,6 +31,8 @@ from .samples import Problem
 __all__ = ["Replayed", "Verdict", "command", "replay"]
 
 SCHEMA: Final = "pdwire.replay/1"
+_TIMES: Final = 3
+"""How often a script is played on live managers: what it shows may depend on timing."""
 
 
 class Verdict(StrEnum):
@@ -99,7 +101,8 @@ def _try(finding: Finding, target: str) -> None:
     """
     live = machines()
     if finding.prop in live.names:
-        live.check(Cell(prop=finding.prop, backend=finding.backend), finding.sample)
+        for _ in range(_TIMES):
+            live.check(Cell(prop=finding.prop, backend=finding.backend), finding.sample)
         return
     if finding.prop not in PROPERTIES:
         told = ", ".join((*PROPERTIES, *live.names))

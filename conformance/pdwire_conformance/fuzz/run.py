@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -120,6 +120,7 @@ def fuzz(
     listed: bool = True,
     machines: Machines | None = None,
     told: Callable[[Result, Cell], None] = lambda _result, _cell: None,
+    keep: Callable[[Finding], None] = lambda _finding: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Result:
     """Try every cell in turns for ``time_s`` seconds.
@@ -135,6 +136,7 @@ def fuzz(
         listed: try what is listed before what is drawn.
         machines: properties of live managers.
         told: called before each turn, for progress.
+        keep: called with each finding as soon as it is one.
         clock: seconds.
     """
     found = cells(sides.target.hello, choice)
@@ -143,24 +145,18 @@ def fuzz(
     todo = found[part[0] :: part[1]]
     result = Result(target=sides.target.target, seed=seed, cells=len(todo))
     begun = clock()
-    known: set[str] = set()
-    for cell, batch, count in _turns(todo, examples, listed=listed):
-        if clock() - begun >= time_s or (fail_fast and result.findings):
-            break
-        told(result, cell)
-        if count:
-            drawn, check = _drawn(cell, sides, machines)
-            number = seed_of(seed, cell, batch)
-            tally, one = hunt(drawn, check, seed=number, examples=count, known=known)
-            caught = [] if one is None else [one]
-        else:
-            samples, check = _listed(cell, sides)
-            tally, caught = sweep(samples, check, known=known)
-        _note(result, cell, tally)
-        caught = caught[:1] if fail_fast else caught
-        known |= {each.problem.cause for each in caught}
-        at_s = clock() - begun
-        result.findings += [_finding(cell, each, sides, seed, at_s) for each in caught]
+    hunted = _Hunt(sides=sides, machines=machines, seed=seed, known=set())
+    with suppress(KeyboardInterrupt):  # what was found until then is told
+        for cell, batch, count in _turns(todo, examples, listed=listed):
+            if clock() - begun >= time_s or (fail_fast and result.findings):
+                break
+            told(result, cell)
+            tally, caught = hunted.turn(cell, batch, count)
+            _note(result, cell, tally)
+            for each in caught[:1] if fail_fast else caught:
+                finding = _finding(cell, each, sides, seed, clock() - begun)
+                result.findings.append(finding)
+                keep(finding)
     result.seconds = clock() - begun
     return result
 
@@ -181,6 +177,29 @@ def _turns(todo: Sequence[Cell], examples: int, *, listed: bool) -> Iterator[tup
 
 
 Check = Callable[[Sample], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Hunt:
+    """A run's turns; ``known`` are the causes found so far, which are passed over."""
+
+    sides: Sides
+    machines: Machines | None
+    seed: int
+    known: set[str]
+
+    def turn(self, cell: Cell, batch: int, count: int) -> tuple[Tally, list[Caught]]:
+        """One batch of a cell: ``count`` drawn samples, or with 0 those that are listed."""
+        if count:
+            drawn, check = _drawn(cell, self.sides, self.machines)
+            number = seed_of(self.seed, cell, batch)
+            tally, one = hunt(drawn, check, seed=number, examples=count, known=self.known)
+            caught = [] if one is None else [one]
+        else:
+            samples, check = _listed(cell, self.sides)
+            tally, caught = sweep(samples, check, known=self.known)
+        self.known |= {each.problem.cause for each in caught}
+        return tally, caught
 
 
 def _listed(cell: Cell, sides: Sides) -> tuple[Iterator[Sample], Check]:

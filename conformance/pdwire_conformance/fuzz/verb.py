@@ -158,6 +158,7 @@ def _here(how: How, part: tuple[int, int], say: Say) -> dict[str, Any]:
         tried = sum(tally.examples for tally in result.tallies.values())
         say(f"{tried:,} examples, {len(result.findings)} findings, now {cell.name}")
 
+    paths: list[Path] = []
     live = machines() if how.target == "pdwire" and not how.choice.message else None
     try:
         with ExitStack() as stack:
@@ -177,10 +178,11 @@ def _here(how: How, part: tuple[int, int], say: Say) -> dict[str, Any]:
                 fail_fast=how.fail_fast,
                 machines=live,
                 told=told,
+                keep=lambda finding: paths.append(save(finding, how.out)),
             )
     except TesteeError as fault:
         fail(str(fault))
-    return as_json(result, [save(finding, how.out) for finding in result.findings])
+    return as_json(result, paths)
 
 
 @contextmanager
