@@ -147,3 +147,12 @@ def test_the_published_schema_is_the_one_in_use() -> None:
 
 def test_every_planted_fault_is_a_target() -> None:
     assert "guessed_dummy" in FAULTS
+
+
+@pytest.mark.slow
+def test_two_minutes_against_our_own_codecs_and_managers_find_nothing(tmp_path: Path) -> None:
+    done = run("fuzz", "pdwire", "--time", "2m", "--format", "json", "--out", tmp_path)
+    told = json.loads(done.stdout)
+    assert done.exit_code == 0, told["findings"]
+    rates = {each["name"]: each["checks_per_s"] for each in told["messages"]}
+    assert rates["mooncake.KVArgsRegisterInfo"] > 1000  # 3,000 and more on an idle core
