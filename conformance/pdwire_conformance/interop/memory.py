@@ -13,6 +13,7 @@ Rules:
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,8 @@ Bytes = NDArray[np.uint8]
 
 AUX_ITEMS = (64, 256, 40)
 """Bytes per row of each aux buffer."""
+_MARGIN = 4096
+"""Bytes before and behind each region that are never registered: writes there are seen."""
 _STATE_ITEM = 96
 """Bytes per row of the one state component's one tensor."""
 
@@ -60,18 +63,20 @@ class Memory:
         self.layer_ids = _layers(options)
         kinds = 1 if options.mla else 2
         shape = (options.pages, options.page_size, len(self.heads), options.head_dim * ELEMENT)
-        self.kv = [
-            Region(array=np.zeros(shape, np.uint8)) for _ in range(kinds * len(self.layer_ids))
-        ]
-        self.aux = [
-            Region(array=np.zeros((options.aux_rows, item), np.uint8)) for item in AUX_ITEMS
-        ]
+        self._whole: list[Bytes] = []
+        self.kv = [self._region(shape) for _ in range(kinds * len(self.layer_ids))]
+        self.aux = [self._region((options.aux_rows, item)) for item in AUX_ITEMS]
         rows = options.pages if options.state else 0
         self.state = (
-            [Region(array=np.zeros((rows, _STATE_ITEM), np.uint8)) for _ in self.layer_ids]
-            if options.state
-            else []
+            [self._region((rows, _STATE_ITEM)) for _ in self.layer_ids] if options.state else []
         )
+
+    def _region(self, shape: tuple[int, ...]) -> Region:
+        """A region between two margins that nobody may write to."""
+        size = math.prod(shape)
+        whole = np.zeros(size + 2 * _MARGIN, np.uint8)
+        self._whole.append(whole)
+        return Region(array=whole[_MARGIN : _MARGIN + size].reshape(shape))
 
     @property
     def kv_layer_ids(self) -> list[int]:
@@ -136,12 +141,12 @@ class Memory:
     def outside(
         self, pages: Sequence[int] = (), aux: Sequence[int] = (), state: Sequence[int] = ()
     ) -> list[str]:
-        """One digest per region of all its pages or rows but these."""
+        """One digest per region of all its pages or rows but these, and of its margins."""
         kinds = ((self.kv, pages), (self.aux, aux), (self.state, state))
+        chosen = [(region, list(rows)) for regions, rows in kinds for region in regions]
         return [
-            _digest([np.delete(region.array, list(rows), axis=0)])
-            for regions, rows in kinds
-            for region in regions
+            _digest([whole[:_MARGIN], np.delete(region.array, rows, axis=0), whole[-_MARGIN:]])
+            for whole, (region, rows) in zip(self._whole, chosen, strict=True)
         ]
 
 

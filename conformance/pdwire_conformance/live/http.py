@@ -25,7 +25,7 @@ def ask_http(scene: Scene, step: Mapping[str, Any]) -> None:
         if "closed" in step["status"]:
             return
         raise StepFailed(expected, f"{type(error).__name__}: {error}") from error
-    came = f"{status} {raw[:200].decode('utf-8', 'replace')}"
+    came = " ".join(f"{status} {raw[:200].decode('utf-8', 'replace')}".split())
     scene.note(f"{method} {path} -> {came}")
     if status not in step["status"]:
         raise StepFailed(expected, came)

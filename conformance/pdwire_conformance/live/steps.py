@@ -331,13 +331,20 @@ def _outside(scene: Scene) -> list[list[str]]:
 def _untouched(scene: Scene, _: Step) -> None:
     now = _outside(scene)
     changed = [
-        f"region {index}"
+        _region_name(scene, index)
         for before, after in zip(scene.digests, now, strict=True)
         for index, (a, b) in enumerate(zip(before, after, strict=True))
         if a != b
     ]
     if changed:
-        raise StepFailed("no byte changed outside of the rooms' own", f"{', '.join(changed)} did")
+        expected = "no byte changed outside of the rooms' own, nor before or behind a region"
+        raise StepFailed(expected, f"{', '.join(changed)} did")
+
+
+def _region_name(scene: Scene, index: int) -> str:
+    """What a region is, from its place in the order of the model's pools."""
+    pools = scene.target.sides[0].options.layers * 2
+    return f"KV region {index}" if index < pools else f"auxiliary or state region {index - pools}"
 
 
 def _measure(scene: Scene, _: Step) -> None:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import ctypes
 from typing import Any
+
+import pytest
 
 from pdwire_conformance.interop.memory import Memory
 from pdwire_conformance.interop.options import Options
@@ -74,3 +77,24 @@ def test_mla_has_one_region_per_layer() -> None:
     held = memory(mla=True, layers=3)
     assert len(held.kv) == 3
     assert list(held.page_digests([0])) == ["0.0", "1.0", "2.0"]
+
+
+@pytest.mark.parametrize("row", [-1, 16], ids=["before", "behind"])
+def test_a_write_outside_of_every_region_is_seen(row: int) -> None:
+    held = memory()
+    before = held.outside(aux=[5])
+    region = held.aux[1]
+    ctypes.memset(region.address + row * region.item, 7, region.item)
+    changed = [a != b for a, b in zip(before, held.outside(aux=[5]), strict=True)]
+    assert changed == [False] * (len(held.kv) + 1) + [True, False]
+
+
+def test_a_write_to_what_is_left_out_is_not_seen() -> None:
+    held = memory(state=True)
+    before = held.outside(pages=[2], aux=[5], state=[7])
+    held.kv[3].array[2] = 0
+    held.aux[0].array[5] = 0
+    held.state[1].array[7] = 0
+    assert held.outside(pages=[2], aux=[5], state=[7]) == before
+    held.state[1].array[6] = 0
+    assert held.outside(pages=[2], aux=[5], state=[7]) != before
