@@ -21,6 +21,8 @@ def to_json(value: Any) -> Any:
             return to_json(value.value)
         case int():
             return int(value)
+        case float():  # no value of a message, but one that a release may have taken for it
+            return value
         case np.generic() | np.ndarray():
             return value.tolist()
         case bytes() | bytearray() | memoryview():

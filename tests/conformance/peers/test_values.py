@@ -25,6 +25,7 @@ class _Poll(enum.IntEnum):
         (np.uint64(2**64 - 1), 2**64 - 1),
         (np.array([1, -1], dtype=np.int32), [1, -1]),
         ([np.int32(3)], [3]),
+        (7.0, 7.0),
         ((np.array([], dtype=np.int32), [5]), [[], [5]]),
         (b"\x80\x05", {"hex": "8005"}),
         ({"a": b""}, {"a": {"hex": ""}}),
