@@ -31,18 +31,18 @@ def test_no_two_numbers_of_a_message_are_equal(at: Bench) -> None:
 
 def test_a_changed_value_takes_along_those_that_are_tied_to_it() -> None:
     at = shipped().bench("mooncake", "KVArgsRegisterInfo", "r8")
-    made = at.given(dst_dcp_rank=40)
+    made = at.given({"dst_dcp_rank": 40})
     assert made is not None
     assert made[0]["dst_dcp_size"] > 40
     assert made[1][17] == b"40"
-    assert at.given(dst_dcp_rank=9, dst_dcp_size=9) is None
-    shorter = at.given(dst_kv_ptrs=[1])
+    assert at.given({"dst_dcp_rank": 9, "dst_dcp_size": 9}) is None
+    shorter = at.given({"dst_kv_ptrs": [1]})
     assert shorter is not None
     assert len(shorter[0]["dst_kv_item_lens"]) == 1
     dummy = (
         shipped()
         .bench("mooncake", "TransferInfo", "r3")
-        .given(dst_kv_indices=[], dst_aux_index=None)
+        .given({"dst_kv_indices": [], "dst_aux_index": None})
     )
     assert dummy is not None
     assert dummy[0]["is_dummy"] is True

@@ -53,7 +53,7 @@ def flat(at: Subject) -> Iterator[Case]:
 def _like_a_pickle(at: Subject, name: str, slot: Json, width: int) -> Iterator[Case]:
     """Elements whose first bytes are those of a pickle: numbers like any other."""
     number = int.from_bytes(b"\x80\x05K\x07.\x00\x00\x00"[:width], "little")
-    made = at.bench.given(**{name: [[number]] if "[][]" in slot["value_type"] else [number]})
+    made = at.bench.given({name: [[number]] if "[][]" in slot["value_type"] else [number]})
     if made is not None:
         yield at.accept(
             f"frame-{slot['position']}-pickle-head",
@@ -125,7 +125,7 @@ def _shapes(at: Subject, name: str, slot: Json) -> Iterator[Case]:
         ("empty-list", [[]], "one list with nothing in it, which is not the same as no lists"),
         ("uneven", [[], [one, two, one], [two]], "three lists, the first of them empty"),
     ):
-        made = at.bench.given(**{name: value})
+        made = at.bench.given({name: value})
         if made is not None:
             yield at.accept(
                 f"frame-{slot['position']}-{tag}",

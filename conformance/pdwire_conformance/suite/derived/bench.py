@@ -9,7 +9,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -56,6 +56,8 @@ class Bench:
     heard: Message
     values: Values
     frames: Frames
+    filled: Frames = ()
+    """The frames, and behind them those that say no more than their lack."""
     _reads: dict[Frames, Values | None] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -75,13 +77,13 @@ class Bench:
 
     @property
     def body(self) -> Frames:
-        """The frames of the good message without the guard."""
-        return self.frames[self.shift :]
+        """The frames of the good message without the guard, with those that may be missing."""
+        return self.filled[self.shift :]
 
     def put(self, position: int, raw: bytes) -> Frames:
         """The good message with one frame replaced."""
         at = position + self.shift
-        return (*self.frames[:at], raw, *self.frames[at + 1 :])
+        return (*self.filled[:at], raw, *self.filled[at + 1 :])
 
     def raw(self, name: str, value: object, *, spelled: bool = False) -> bytes:
         """One value as its frame alone, whatever the rules across frames say of it.
@@ -93,9 +95,9 @@ class Bench:
         own = replace(slot, empty=REQUIRED, writes_empty=False) if spelled else slot
         return write_slot(own, native(value), self.slots[name]["value_type"], None)
 
-    def given(self, **changes: object) -> tuple[Values, Frames] | None:
+    def given(self, changes: Mapping[str, object]) -> tuple[Values, Frames] | None:
         """The good message with some values changed, and those that go with them."""
-        values = fitted(self.message, self.layout, self.values | changes, changes)
+        values = fitted(self.message, self.layout, {**self.values, **changes}, changes)
         if values is None:
             return None
         frames = self._filled(values)
@@ -157,4 +159,16 @@ def made(message: Json, layout: Json, heard: Message) -> Bench:
     slots = slots_of(message, layout)
     values = plain(message, layout)
     bare = Bench(message=message, layout=layout, slots=slots, heard=heard, values=values, frames=())
-    return replace(bare, frames=encoded(bare, values))
+    frames = encoded(bare, values)
+    return replace(bare, frames=frames, filled=(*frames, *_unsaid(bare, frames)))
+
+
+def _unsaid(bare: Bench, frames: Frames) -> Iterator[bytes]:
+    """The frames that the encoder leaves out of the good message."""
+    for frame in bare.layout["frames"][len(frames) - bare.shift :]:
+        if frame["kind"] == "const":
+            yield frame["const"].encode("utf-8")
+        elif frame["kind"] == "length" or bare.values[frame["field"]] is None:
+            yield b""
+        else:
+            yield bare.raw(frame["field"], bare.values[frame["field"]], spelled=True)

@@ -31,7 +31,7 @@ def opaque(at: Subject) -> Iterator[Case]:
             ("not-ascii", b"\xff\xfe\x00", "it is no text"),
             ("blank", b"", "it has no bytes"),
         ):
-            made = at.bench.given(**{name: {"hex": raw.hex()}})
+            made = at.bench.given({name: {"hex": raw.hex()}})
             if made is not None:
                 yield at.accept(
                     f"frame-{slot['position']}-{tag}",

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pdwire_conformance.suite.case import Case, Refuse
 
-from .prose import bytes_of
+from .prose import bytes_of, kind_of
 from .subject import Subject
 
 __all__ = ["RULES"]
@@ -58,7 +58,7 @@ def _tells(message: Json, frame: Json) -> bool:
 def _nearly(word: bytes) -> dict[str, bytes]:
     if not word:
         return {"filled": b"0", "text": b"None", "zeros": bytes(4), "pickle": b"\x80\x05"}
-    return {
+    bad = {
         "wrong": word[:-1] + b"~",
         "other-case": word.swapcase(),
         "short": word[:-1],
@@ -67,6 +67,7 @@ def _nearly(word: bytes) -> dict[str, bytes]:
         "quoted": b'"' + word + b'"',
         "pickle": b"\x80\x05" + word,
     }
+    return {name: raw for name, raw in bad.items() if raw != word}
 
 
 def guards(at: Subject) -> Iterator[Case]:
@@ -129,27 +130,42 @@ def lengths(at: Subject) -> Iterator[Case]:
         if frame["kind"] != "length":
             continue
         size = len(at.bench.body[at.bench.slots[frame["length_of"]]["position"]])
-        bad = {
-            "less": (pack(">I", size - 1), "one byte fewer than come"),
-            "more": (pack(">I", size + 1), "one byte more than come"),
-            "most": (pack(">I", 2**32 - 1), "4 GiB, of which nearly nothing comes"),
-            "little-endian": (pack("<I", size), "the number in the other byte order"),
-            "short": (pack(">I", size)[1:], "only 3 bytes long"),
-            "long": (pack(">Q", size), "8 bytes long instead of 4"),
-            "text": (str(size).encode(), "the number as text"),
-            "empty": (b"", "empty"),
-        }
-        for name, (raw, words) in bad.items():
+        for name, (raw, words) in _miscounts(frame["type"], size).items():
             yield at.refuse(
                 f"frame-{frame['position']}-{name}",
                 at.bench.put(frame["position"], raw),
                 purpose=f"Frame {frame['position']} ({frame['name']}) of {at.spoken} is the number "
-                f"of bytes in {frame['length_of']}, 4 bytes, big-endian. Here it is {words}.",
+                f"of bytes in {frame['length_of']}: {kind_of(frame)}. Here it is {words}.",
                 why="Two frames that disagree about a length are no message: who trusts either "
                 "copies too much or too little.",
                 expect=Refuse(kinds=("frame-value", "invariant")),
                 clauses=(at.clause(f"frame-{frame['position']}"),),
             )
+
+
+_FIXED: Final = {"u32": ("<I", ">I"), "u32be": (">I", "<I"), "u64": ("<Q", ">Q")}
+
+
+def _miscounts(kind: str, size: int) -> dict[str, tuple[bytes, str]]:
+    """Frames that do not say ``size`` in the frame's own type."""
+    if kind not in _FIXED:
+        return {
+            "less": (str(size - 1).encode(), "one byte fewer than come"),
+            "more": (str(size + 1).encode(), "one byte more than come"),
+            "empty": (b"", "empty"),
+        }
+    own, other = _FIXED[kind]
+    raw, turned = pack(own, size), pack(other, size)
+    return {
+        "less": (pack(own, size - 1), "one byte fewer than come"),
+        "more": (pack(own, size + 1), "one byte more than come"),
+        "most": (b"\xff" * len(raw), "the greatest number, and nearly nothing comes"),
+        "other-order": (turned, "the number in the other byte order"),
+        "short": (raw[:-1], "a byte too short"),
+        "long": (raw + bytes(4), "4 bytes too long"),
+        "text": (str(size).encode(), "the number as text"),
+        "empty": (b"", "empty"),
+    }
 
 
 RULES: Final = (tags, guards, strangers, lengths)

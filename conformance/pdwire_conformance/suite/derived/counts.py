@@ -22,9 +22,9 @@ Json = dict[str, Any]
 def allowed(at: Subject) -> Iterator[Case]:
     """A message of every frame count that the layout has, apart from the fullest."""
     for count in at.layout["counts"][:-1]:
-        gone = [frame for frame in at.layout["frames"][count:] if frame["field"] is not None]
+        gone = [f for f in at.layout["frames"][count:] if "value" in f.get("absent", {})]
         lacks = {frame["field"]: frame["absent"]["value"] for frame in gone}
-        made = at.bench.given(**lacks)
+        made = at.bench.given(lacks)
         if made is None or len(made[1]) != count + at.bench.shift:
             continue
         names = " and ".join(lacks)

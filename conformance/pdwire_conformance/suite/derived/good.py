@@ -103,7 +103,7 @@ def numbers(at: Subject) -> Iterator[Case]:
             continue
         low, high = edges(slot, at.layout, dict(at.bench.slots))
         for word, number in (("least", low), ("greatest", high)):
-            made = at.bench.given(**{name: number})
+            made = at.bench.given({name: number})
             if made is not None:
                 yield at.accept(
                     f"frame-{slot['position']}-{word}",
@@ -121,7 +121,7 @@ def words(at: Subject) -> Iterator[Case]:
         if "position" not in slot:
             continue
         for number, value in enumerate(_spellings(slot)):
-            made = at.bench.given(**{name: value})
+            made = at.bench.given({name: value})
             if made is not None:
                 yield at.accept(
                     f"frame-{slot['position']}-word-{_tag(value, number)}",
@@ -172,12 +172,13 @@ def _tag(value: object, number: int) -> str:
 
 
 def empties(at: Subject) -> Iterator[Case]:
-    """What an empty frame means, read and written."""
+    """What an empty frame means, read and written; a rule that speaks for it has its own cases."""
+    ruled = {rule["field"] for rule in at.layout["derivations"]}
     for name, slot in at.bench.slots.items():
-        if "position" not in slot or "empty" not in slot:
+        if "position" not in slot or "empty" not in slot or name in ruled:
             continue
         meaning = _meaning(slot["empty"], at.bench.values)
-        made = at.bench.given(**{name: meaning})
+        made = at.bench.given({name: meaning})
         if made is None:
             continue
         values, frames = made
@@ -206,15 +207,18 @@ def empties(at: Subject) -> Iterator[Case]:
 
 def filled(at: Subject) -> Iterator[Case]:
     """What an empty frame means, said with bytes where there is a way."""
+    counted = {frame["length_of"] for frame in at.layout["frames"]}
     for name, slot in at.bench.slots.items():
-        if slot["type"] not in INTEGERS or "value" not in slot.get("empty", {}):
+        if slot["type"] not in INTEGERS or "value" not in slot.get("empty", {}) or name in counted:
             continue
         meaning = slot["empty"]["value"]
-        made = None if meaning is None else at.bench.given(**{name: meaning})
+        made = None if meaning is None else at.bench.given({name: meaning})
         if made is None or not slot["min"] <= meaning <= slot["max"]:
             continue
         raw = at.bench.raw(name, meaning, spelled=True)
         place = slot["position"] + at.bench.shift
+        if place >= len(made[1]):
+            continue
         sent = (*made[1][:place], raw, *made[1][place + 1 :])
         yield at.accept(
             f"frame-{slot['position']}-filled",

@@ -43,6 +43,8 @@ def missing(at: Subject) -> Iterator[Case]:
     for name in lacking(at.bench):
         field = fields[name]
         value = _other(field, at.bench.values[name])
+        if value == at.bench.values[name]:
+            continue  # there is no other
         values = at.bench.values | {name: value}
         if field["ignorable"]:
             yield at.encode(
@@ -74,7 +76,7 @@ def _other(field: Json, usual: object) -> object:
         value = plain_value(slot, place)
         if value != usual:
             return value
-    return field["allowed"][-1]
+    return field["allowed"][-1] if field["allowed"] else usual
 
 
 def nests(at: Subject) -> Iterator[Case]:

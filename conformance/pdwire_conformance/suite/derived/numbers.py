@@ -100,11 +100,11 @@ def _with_empty(slot: Json, at: Subject) -> Iterator[Spelled]:
 
 def widths(at: Subject) -> Iterator[Case]:
     """A number of fixed width in a frame of another."""
-    for slot in at.bench.slots.values():
+    for field, slot in at.bench.slots.items():
         width = _WIDTHS.get(slot["type"])
         if width is None or "position" not in slot:
             continue
-        raw = at.bench.body[slot["position"]]
+        raw = at.bench.raw(field, at.bench.values[field], spelled=True)
         bad = {
             "short": raw[:-1],
             "long": raw + b"\x00",

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from .jsons import json_words
+
 __all__ = ["about", "bytes_of", "doc_of", "frame_of", "kind_of", "shown"]
 
 Json = dict[str, Any]
@@ -39,25 +41,12 @@ def kind_of(slot: Json) -> str:
         allowed = f", one of {', '.join(slot['allowed'])}" if slot.get("allowed") else ""
         return _KINDS[kind] + allowed
     if kind.startswith("json:"):
-        return _json(slot, kind[5:])
+        return json_words(slot, kind[5:])
     bits = "signed 32" if kind[0] == "i" else f"unsigned {kind[1:3]}"
     numbers = f"{bits}-bit little-endian numbers"
     if kind.endswith("[][]"):
         return f"a counted list of lists of {numbers}"
     return f"{numbers}, one behind the other"
-
-
-def _json(slot: Json, kind: str) -> str:
-    bare, nil = kind.removesuffix("?"), " or null" if kind.endswith("?") else ""
-    told = {
-        "int": f"a whole number from {slot['min']} to {slot['max']}",
-        "str": "a text",
-        "bool": "true or false",
-        "object": "an object",
-        "int[]": "a list of whole numbers",
-        "int{}": "an object with whole numbers as values",
-    }
-    return told[bare] + nil
 
 
 def doc_of(slot: Json) -> str:

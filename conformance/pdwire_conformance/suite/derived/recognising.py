@@ -89,7 +89,7 @@ def flattened(at: Subject) -> Iterator[Case]:
             continue
         width = 8 if slot["type"].startswith("u64") else 4
         for tag, items in (("zero", [0]), ("header", _header(width)), ("lie", [1, 0, 9])):
-            made = at.bench.given(**{name: [items]})
+            made = at.bench.given({name: [items]})
             if made is not None:
                 yield from _recognised(at, f"recognise-{name}-{tag}", made[1])
 

@@ -22,7 +22,7 @@ def neighbours(at: Subject) -> Iterator[Case]:
     """Each frame in the place of the next."""
     for one, two in zip(at.layout["frames"], at.layout["frames"][1:], strict=False):
         here, there = one["position"], two["position"]
-        frames = list(at.bench.frames)
+        frames = list(at.bench.filled)
         a, b = here + at.bench.shift, there + at.bench.shift
         frames[a], frames[b] = frames[b], frames[a]
         sent = tuple(frames)

@@ -29,6 +29,7 @@ _FLAGS: Final[Bad] = {
     "not-ascii": (b"\xff", _MUST, "It is no character at all."),
     "spaces": (b" 1", _SHOULD, "A flag has one spelling."),
     "zeros": (b"01", _SHOULD, "A flag has one spelling."),
+    "pickle": (b"\x80\x05K\x07.", _MUST, "It is no flag, and nothing is unpickled."),
 }
 _WORDS: Final[Bad] = {
     "not-ascii": (b"\xff\xfe", _MUST, "It is no ASCII, and decoding it as such raises."),
@@ -86,9 +87,9 @@ _HOSTPORTS: Final[Bad] = {
 def _names(slot: Json) -> Bad:
     word = slot["allowed"][0].encode()
     why = "Whoever takes an unknown kind of memory for a known one writes to the wrong place."
-    return {
+    bad: Bad = {
         "unknown-word": (word + b",FOO", _MUST, why),
-        "other-case": (word.lower() + b"," + word.lower(), _MUST, why),
+        "other-case": (word.swapcase() + b"," + word.swapcase(), _MUST, why),
         "no-comma": (word + b" " + word, _MUST, why),
         "no-words": (b",", _MUST, why),
         "trailing-comma": (word + b"," + word + b",", _MUST, why),
@@ -96,6 +97,8 @@ def _names(slot: Json) -> Bad:
         "not-ascii": (word + b",\xff", _MUST, why),
         "pickle": (b"\x80\x05K\x07.", _MUST, why),
     }
+    known = {each.encode() for each in slot["allowed"]}
+    return {tag: told for tag, told in bad.items() if not known.issuperset(told[0].split(b","))}
 
 
 _BAD: Final = {
