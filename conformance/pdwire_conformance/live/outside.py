@@ -4,6 +4,8 @@ Rules:
 
 * Nothing but its sockets: for a prefill rank the port is that of its bootstrap server, which
   says where the rank listens; for a decode rank it is the rank's own.
+* Cases send what ends the control loop of some releases. This is for a rank that was started
+  to be tested, never for one in service.
 * It is never started, ended or told to open rooms. Its rooms are its router's; those that a
   case speaks of have numbers that no router draws.
 * Life is proved by an answer to an ABORT. A rank that answers none when it is first asked
