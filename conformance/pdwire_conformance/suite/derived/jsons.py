@@ -76,7 +76,7 @@ def json_wrong(slot: Json, kind: str) -> dict[str, str]:
         return {tag: token for tag, token in json_wrong(slot, kind[:-1]).items() if tag != "null"}
     inner: dict[str, str] = {}
     if kind.endswith(("[]", "{}")):
-        inner = json_wrong(slot, kind[:-2])
+        inner = _within(slot, kind[:-2])
     if kind.endswith("[]"):
         found = {"number": "7", "string": '"7"', "object": '{"0":7}'}
         found |= {f"of-{tag}": f"[{token}]" for tag, token in inner.items()}
@@ -90,6 +90,12 @@ def json_wrong(slot: Json, kind: str) -> dict[str, str]:
     if kind == "str" and slot.get("allowed"):
         found["another-word"] = json.dumps("~".join([*slot["allowed"], ""]))
     return found | {"null": "null"}
+
+
+def _within(slot: Json, kind: str) -> dict[str, str]:
+    """Wrong values of what a list or an object holds; true and false are numbers to some."""
+    told = {f"{tag}s" if tag == "string" else tag: it for tag, it in json_wrong(slot, kind).items()}
+    return told | ({"true": "true"} if kind.rstrip("?") == "int" else {})
 
 
 def json_right(slot: Json, kind: str) -> dict[str, object]:
