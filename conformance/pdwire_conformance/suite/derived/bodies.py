@@ -1,4 +1,4 @@
-"""HTTP bodies: JSON objects and queries, key by key.
+"""JSON bodies, key by key; what queries share with them.
 
 Rules: a required key that is missing is an error that names it; a key that nobody knows
 is ignored, for the next release brings one; a value of another type is refused, and true
@@ -11,35 +11,36 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Any, Final
-from urllib.parse import quote_plus
 
 from pdwire_conformance.suite.case import Case, Level, Refuse
 
 from .jsons import json_right, json_wrong
-from .numbers import bad_decimals
-from .prose import bytes_of, doc_of, kind_of, shown
+from .prose import doc_of, kind_of, shown
 from .rules import truth_table
 from .subject import BAD_FRAME, Subject
 
-__all__ = ["RULES"]
+__all__ = ["REFUSED", "RULES", "changed", "dump", "key_words", "keys_of", "where"]
 
 Json = dict[str, Any]
-_REFUSED: Final = Refuse(kinds=BAD_FRAME)
+REFUSED: Final = Refuse(kinds=BAD_FRAME)
 
 
-def _where(at: Subject) -> str:
+def where(at: Subject) -> str:
+    """Which body of which request or answer, for prose."""
     told = "query" if at.message["body"] == "query" else "JSON body"
     verb = f"{at.message['method']} {at.message['path']}"
     side = "answer to" if at.message["part"] == "response" else "request"
     return f"The {told} of the {side} {verb}"
 
 
-def _key_words(at: Subject, key: Json) -> str:
+def key_words(at: Subject, key: Json) -> str:
+    """What a key holds, in two sentences."""
     slot = at.bench.slots[key["field"]]
-    return f"{_where(at)} has the key {key['key']!r}, {kind_of(slot)}. {doc_of(slot)}"
+    return f"{where(at)} has the key {key['key']!r}, {kind_of(slot)}. {doc_of(slot)}"
 
 
-def _dump(body: object) -> bytes:
+def dump(body: object) -> bytes:
+    """JSON in its shortest form."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 
@@ -65,27 +66,27 @@ def missing(at: Subject) -> Iterator[Case]:
         if not key["optional"]:
             yield at.refuse(
                 f"key-{key['key']}-missing",
-                (_dump(body),),
-                purpose=f"{_key_words(at, key)} Here the key is missing.",
+                (dump(body),),
+                purpose=f"{key_words(at, key)} Here the key is missing.",
                 why="The key is required; whatever a reader puts in its place is made up.",
-                expect=_REFUSED,
+                expect=REFUSED,
                 clauses=clauses,
             )
             continue
         meaning = key["absent"]["value"]
-        if (values := _changed(at, key["field"], meaning)) is None:
+        if (values := changed(at, key["field"], meaning)) is None:
             continue
         yield at.accept(
             f"key-{key['key']}-missing",
-            (_dump(body),),
+            (dump(body),),
             values,
-            purpose=f"{_key_words(at, key)} Here the key is missing.",
+            purpose=f"{key_words(at, key)} Here the key is missing.",
             expectation=f"Accepted: {key['field']} is {shown(meaning)}.",
             clauses=(*clauses, at.clause(f"field-{key['field']}/absent")),
         )
 
 
-def _changed(at: Subject, name: str, value: object) -> Json | None:
+def changed(at: Subject, name: str, value: object) -> Json | None:
     """The good values with this one changed; ``None`` where another has to change with it."""
     made = at.bench.given({name: value})
     if made is None:
@@ -106,19 +107,19 @@ def types(at: Subject) -> Iterator[Case]:
                 f"key-{_tag(key)}-{tag}",
                 (_with(at, key, token),),
                 level=Level.MUST,
-                purpose=f"{_key_words(at, key)} Here it is {token if len(token) < 60 else 'huge'}.",
+                purpose=f"{key_words(at, key)} Here it is {token if len(token) < 60 else 'huge'}.",
                 why="A value of another type, or none of the range, stands for nothing here.",
-                expect=_REFUSED,
+                expect=REFUSED,
                 clauses=(at.clause(f"key-{key['key']}"),),
             )
         for tag, value in json_right(slot, slot["type"][5:]).items():
-            values = _changed(at, key["field"], value)
+            values = changed(at, key["field"], value)
             if values is not None:
                 yield at.accept(
                     f"key-{_tag(key)}-{tag}",
                     (_with(at, key, json.dumps(value)),),
                     values,
-                    purpose=f"{_key_words(at, key)} Here it is {shown(value)}.",
+                    purpose=f"{key_words(at, key)} Here it is {shown(value)}.",
                     expectation=f"Accepted, and {key['field']} is {shown(value)}.",
                     clauses=(at.clause(f"key-{key['key']}"),),
                 )
@@ -152,9 +153,9 @@ def odd(at: Subject) -> Iterator[Case]:
             yield at.refuse(
                 f"key-{_tag(key)}-{tag}",
                 (_with(at, key, token),),
-                purpose=f"{_key_words(at, key)} Here it is {token if len(token) < 60 else 'huge'}.",
+                purpose=f"{key_words(at, key)} Here it is {token if len(token) < 60 else 'huge'}.",
                 why="It is not JSON, or no value of the key's type in every reader.",
-                expect=_REFUSED,
+                expect=REFUSED,
                 clauses=(at.clause(f"key-{key['key']}"),),
             )
 
@@ -188,20 +189,20 @@ def whole(at: Subject) -> Iterator[Case]:
         yield at.refuse(
             f"body-{tag}",
             (raw,),
-            purpose=f"{_where(at)} is one JSON object. Here it is {_BODY_WORDS[tag]}.",
+            purpose=f"{where(at)} is one JSON object. Here it is {_BODY_WORDS[tag]}.",
             why="It is no JSON object; the server answers with an error and serves the next.",
-            expect=_REFUSED,
-            clauses=_keys(at),
+            expect=REFUSED,
+            clauses=keys_of(at),
         )
     if open_ended:
         return
     yield at.accept(
         "body-unknown-key",
-        (_dump(_body(at) | {"a_key_of_the_next_release": [1, None, {"x": "y"}]}),),
+        (dump(_body(at) | {"a_key_of_the_next_release": [1, None, {"x": "y"}]}),),
         at.bench.values,
-        purpose=f"{_where(at)} with one key more than this release knows.",
+        purpose=f"{where(at)} with one key more than this release knows.",
         expectation="Accepted, the key ignored: so an older side can talk to a newer one.",
-        clauses=_keys(at),
+        clauses=keys_of(at),
     )
     yield from _spelled_otherwise(at)
 
@@ -212,19 +213,19 @@ def _spelled_otherwise(at: Subject) -> Iterator[Case]:
         "body-other-spelling",
         (json.dumps(dict(reversed(body.items())), indent=2).encode("utf-8"),),
         at.bench.values,
-        purpose=f"{_where(at)} with its keys in reverse order, on lines of their own.",
+        purpose=f"{where(at)} with its keys in reverse order, on lines of their own.",
         expectation="Accepted: order and blanks mean nothing in JSON.",
-        clauses=_keys(at),
+        clauses=keys_of(at),
     )
     if not body:
         return  # every key is optional, and the good message has no need of any
     name, value = next(iter(body.items()))
     yield at.accept(
         "body-key-twice",
-        (b"{" + _dump(name) + b":null," + at.bench.frames[0][1:],),
+        (b"{" + dump(name) + b":null," + at.bench.frames[0][1:],),
         at.bench.values,
         level=Level.MAY,
-        purpose=f"{_where(at)} with the key {name!r} twice: null first, then {shown(value)}.",
+        purpose=f"{where(at)} with the key {name!r} twice: null first, then {shown(value)}.",
         expectation="Read as the last one says, as the servers' own parsers do.",
         clauses=(at.clause(f"key-{name}"),),
     )
@@ -247,145 +248,9 @@ _BODY_WORDS: Final = {
 }
 
 
-def _keys(at: Subject) -> tuple[str, ...]:
+def keys_of(at: Subject) -> tuple[str, ...]:
+    """The clauses of all keys."""
     return tuple(at.clause(f"key-{key['key']}") for key in at.layout["keys"])
-
-
-def _spelled(value: object) -> str:
-    return str(int(value)) if isinstance(value, bool) else str(value)
-
-
-def _query(pairs: list[tuple[str, str]]) -> bytes:
-    return "&".join(f"{quote_plus(key)}={quote_plus(value)}" for key, value in pairs).encode()
-
-
-def queries(at: Subject) -> Iterator[Case]:
-    """A query's keys, one by one: missing, twice, spelled with escapes, no number."""
-    if not at.layout["keys"] or at.message["body"] != "query":
-        return
-    pairs = [(key["key"], _spelled(at.bench.values[key["field"]])) for key in at.layout["keys"]]
-    for number, key in enumerate(at.layout["keys"]):
-        yield from _without(at, key, [*pairs[:number], *pairs[number + 1 :]])
-        for tag, raw, level, why in [*_bad(at.bench.slots[key["field"]]), _NOTHING]:
-            told = [*pairs[:number], (key["key"], raw.decode("latin-1")), *pairs[number + 1 :]]
-            yield at.refuse(
-                f"key-{key['key']}-{tag}",
-                (_query(told),),
-                level=level,
-                purpose=f"{_key_words(at, key)} Here it is {bytes_of(raw)}.",
-                why=why,
-                expect=_REFUSED,
-                clauses=(at.clause(f"key-{key['key']}"),),
-            )
-        yield from _query_edges(at, key, pairs, number)
-    yield from _whole_query(at, pairs)
-
-
-def _without(at: Subject, key: Json, left: list[tuple[str, str]]) -> Iterator[Case]:
-    """A query without one of its keys."""
-    clauses = (at.clause(f"key-{key['key']}"),)
-    purpose = f"{_key_words(at, key)} Here it is missing."
-    if not key["optional"]:
-        yield at.refuse(
-            f"key-{key['key']}-missing",
-            (_query(left),),
-            purpose=purpose,
-            why="The key is required; whatever a reader puts in its place is made up.",
-            expect=_REFUSED,
-            clauses=clauses,
-        )
-        return
-    meaning = key["absent"]["value"]
-    if (values := _changed(at, key["field"], meaning)) is None:
-        return
-    yield at.accept(
-        f"key-{key['key']}-missing",
-        (_query(left),),
-        values,
-        purpose=purpose,
-        expectation=f"Accepted: {key['field']} is {shown(meaning)}.",
-        clauses=(*clauses, at.clause(f"field-{key['field']}/absent")),
-    )
-
-
-def _bad(slot: Json) -> Iterator[tuple[str, bytes, Level, str]]:
-    """What a query's value must not be, after percent-decoding."""
-    if slot["type"] == "dec":
-        yield from bad_decimals(slot)
-    elif slot["type"] == "flag":
-        yield "two", b"2", Level.MUST, "Only 0 and 1 are answers to yes or no."
-    else:
-        yield "blank", b"a b", Level.SHOULD, "A name has no blanks."
-
-
-_NOTHING: Final = ("empty", b"", Level.MUST, "Nothing is not 0.")
-
-
-def _query_edges(
-    at: Subject, key: Json, pairs: list[tuple[str, str]], number: int
-) -> Iterator[Case]:
-    slot, name = at.bench.slots[key["field"]], key["key"]
-    numeric = slot["type"] == "dec"
-    ends = ("least", "greatest") if numeric else ()
-    for tag, value in zip(ends, (slot["min"], slot["max"]), strict=False):
-        made = at.bench.given({key["field"]: value})
-        if made is not None:
-            yield at.accept(
-                f"key-{name}-{tag}",
-                made[1],
-                made[0],
-                purpose=f"{_key_words(at, key)} Here it is {value}, its {tag} value.",
-                expectation=f"Accepted, and {key['field']} is {value}.",
-                clauses=(at.clause(f"key-{name}"),),
-            )
-    yield at.accept(
-        f"key-{name}-twice",
-        (_query([*pairs, (name, "1")]),),
-        at.bench.values,
-        level=Level.MAY,
-        purpose=f"{_key_words(at, key)} Here it is there twice, at the end as 1.",
-        expectation="Read as the first one says, as the servers' own parsers do.",
-        clauses=(at.clause(f"key-{name}"),),
-    )
-    escaped = "".join(f"%{byte:02X}" for byte in pairs[number][1].encode())
-    sent = b"&".join(
-        f"{quote_plus(k)}={escaped if k == name else quote_plus(v)}".encode() for k, v in pairs
-    )
-    yield at.accept(
-        f"key-{name}-escaped",
-        (sent,),
-        at.bench.values,
-        purpose=f"{_key_words(at, key)} Here every digit is percent-escaped.",
-        expectation="Accepted: escapes mean what they escape.",
-        clauses=(at.clause(f"key-{name}"),),
-    )
-
-
-def _whole_query(at: Subject, pairs: list[tuple[str, str]]) -> Iterator[Case]:
-    good = at.bench.frames[0]
-    for tag, raw in {
-        "empty": b"", "no-values": b"&".join(key.encode() for key, _ in pairs),
-        "not-ascii": good + b"&x=\xff", "json": _dump(dict(pairs)),
-        "semicolons": good.replace(b"&", b";"),
-    }.items():  # fmt: skip
-        if at.bench.read((raw,)) is not None:
-            continue  # the only required key is a text, and has swallowed the rest
-        yield at.refuse(
-            f"query-{tag}",
-            (raw,),
-            purpose=f"{_where(at)}. Here it is {bytes_of(raw)}.",
-            why="Not every required key has a value.",
-            expect=_REFUSED,
-            clauses=_keys(at),
-        )
-    yield at.accept(
-        "query-unknown-key",
-        (good + b"&a_key_of_the_next_release=1",),
-        at.bench.values,
-        purpose=f"{_where(at)} with one key more than this release knows.",
-        expectation="Accepted, the key ignored: so an older server can serve a newer client.",
-        clauses=_keys(at),
-    )
 
 
 def derived(at: Subject) -> Iterator[Case]:
@@ -404,7 +269,7 @@ def derived(at: Subject) -> Iterator[Case]:
                 f"derived-{name}-{number}",
                 made[1],
                 made[0],
-                purpose=f"{_where(at)} says {name} only by its other keys, all of them negative. "
+                purpose=f"{where(at)} says {name} only by its other keys, all of them negative. "
                 f"Here: {told}.",
                 expectation=f"Accepted: {name} is {shown(made[0][name])}.",
                 clauses=clauses,
@@ -419,4 +284,4 @@ def derived(at: Subject) -> Iterator[Case]:
             )
 
 
-RULES: Final = (missing, types, odd, whole, queries, derived)
+RULES: Final = (missing, types, odd, whole, derived)

@@ -24,6 +24,7 @@ from . import (
     notifications,
     numbers,
     peers,
+    queries,
     recognising,
     rules,
     swaps,
@@ -50,6 +51,7 @@ RULES: Final[tuple[Rule, ...]] = (
     *lossy.RULES,
     *notifications.RULES,
     *bodies.RULES,
+    *queries.RULES,
     *peers.RULES,
 )
 """Rules that say the same of every backend."""
