@@ -99,6 +99,14 @@ generate: $(STAMP)  ## Spec -> codecs, reference pages, vectors.
 verify: $(STAMP)  ## The full live proof: every release; writes docs/verified.md. Minutes.
 	$(BIN)/pdwire verify --all --write
 
+.PHONY: conformance
+conformance: $(STAMP) try-engines  ## The suite against every release; writes docs/conformance*. Minutes.
+	$(BIN)/python -m pdwire_conformance.reports.published
+
+.PHONY: nightly
+nightly: $(STAMP) try-engines  ## What takes long: every mutant of the spec, fuzzing with coverage.
+	HYPOTHESIS_PROFILE=nightly $(BIN)/pytest -m slow
+
 .PHONY: bench
 bench: $(STAMP)  ## Codecs side by side with the real release, construct and msgspec.
 	$(BIN)/pdwire bench codec
