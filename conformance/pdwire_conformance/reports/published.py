@@ -45,9 +45,9 @@ were sent and what came back, is on one page that needs no network:
 [How to hold a backend of your own to it](conformance-guide.md).
 
 The suite holds every reader to the strict reading of the spec: one spelling of each value, exact
-frame counts, ranges, no bytes left over. The releases were never meant to be that strict, and little of
-what is listed here can occur between healthy peers of one release. It is a map: where a foreign,
-older or broken message is taken for something else, and where it is refused.
+frame counts, ranges, no bytes left over. The releases were never meant to be that strict, and
+little of what is listed here can occur between healthy peers of one release. It is a map: where a
+foreign, older or broken message is taken for something else, and where it is refused.
 """
 
 
