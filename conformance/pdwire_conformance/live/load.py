@@ -4,10 +4,10 @@ Rules:
 
 * A table ``[[case]]`` holds ``slug``, ``level``, ``roles`` (or ``role``), ``purpose``,
   ``expectation`` and ``steps``; it may hold ``backends`` (default: all that run live),
-  ``releases`` (``"0.5.13.."``, ``"0.5.13..0.5.18"``, or a list), ``clauses``, ``reports``,
-  ``needs`` and ``tags``.
-* A case is right for the releases whose backend has every message that its steps name,
-  and of these for those that ``releases`` allows.
+  ``releases`` (``"0.5.13.."``, ``"0.5.13..0.5.18"``, or a list), ``messages`` (that the
+  backend must have beside those of the steps), ``clauses``, ``reports``, ``needs``, ``tags``.
+* A case is right for the releases whose backend has every message that it names, and of
+  these for those that ``releases`` allows.
 * One table is one case per backend and role: the slug says which, ``family/subject`` with
   ``/backend`` behind it, and ``-role`` where there are several.
 """
@@ -32,7 +32,7 @@ __all__ = ["FILES", "live_cases", "read_cases"]
 FILES: Final = Path(__file__).parent.parent / "suite" / "files"
 _KEYS: Final = {
     *("slug", "level", "role", "roles", "purpose", "expectation", "steps", "backends"),
-    *("releases", "clauses", "reports", "needs", "tags"),
+    *("releases", "messages", "clauses", "reports", "needs", "tags"),
 }
 _NEEDED: Final = ("slug", "level", "purpose", "expectation", "steps")
 
@@ -100,7 +100,7 @@ def _releases(table: Mapping[str, Any], backend: str) -> list[str]:
     allowed = _allowed(table.get("releases", ".."))
     spoken = [
         {release for each in layouts(backend, name) for release in each.releases}
-        for name in messages_of(table["steps"])
+        for name in {*messages_of(table["steps"]), *table.get("messages", ())}
     ]
     return [each for each in ORDER if each in allowed and all(each in had for had in spoken)]
 
