@@ -156,6 +156,29 @@ class TestLoop:
         wait_until(lambda: seen == [[b"x"]])
 
 
+def test_whoever_watches_sees_what_comes_and_goes_and_may_take_it(
+    stack: ExitStack, counters: Counters, outbox: Outbox
+) -> None:
+    handled: list[Frames] = []
+    came: list[Frames] = []
+    went: list[tuple[tuple[str, int], list[bytes]]] = []
+
+    def watch(frames: Frames) -> bool:
+        came.append(frames)
+        return frames == [b"taken"]
+
+    loop = started(stack, counters, handled.append)
+    loop.watch = watch
+    outbox.watch = lambda endpoint, frames: went.append((endpoint, list(frames)))
+    there = ("127.0.0.1", loop.port)
+    for text in (b"taken", b"left"):
+        outbox.send(there, [text], "test")
+    wait_until(lambda: handled, "the message that was left")
+    assert handled == [[b"left"]]
+    assert came == [[b"taken"], [b"left"]]
+    assert went == [(there, [b"taken"]), (there, [b"left"])]
+
+
 class TestOutbox:
     def test_f1_many_threads_share_a_socket_and_every_message_stays_whole(
         self, outbox: Outbox, ear: Ear, counters: Counters
