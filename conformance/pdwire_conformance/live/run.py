@@ -61,12 +61,15 @@ def run_script(case: Case, target: LiveTarget) -> tuple[Judgement, tuple[TraceLi
     scene = _scene(target)
     judgement = _judged(case, scene)
     trace = scene.trace()
-    whole = scene.clear()
     if judgement.ok and not target.alive():
-        judgement = Judgement(
-            ok=False, expected="the target lives", came="the target's process ended"
-        )
-    target.stale = target.stale or scene.spent or not whole or not (judgement.ok or judgement.skip)
+        came = "the target's process ended"
+        judgement = Judgement(ok=False, expected="the target lives", came=came)
+    if judgement.ok or judgement.skip:
+        whole = scene.clear()
+        target.stale = target.stale or scene.spent or not whole
+    else:
+        scene.close()
+        target.close()  # at once: what is broken may grow until it is ended
     return judgement, trace
 
 

@@ -187,9 +187,13 @@ class Scene:
             for side in list(self.ends[letter]):
                 worked &= self._cleared(side, letter)
         self.ends.clear()
+        self.close()
+        return worked
+
+    def close(self) -> None:
+        """Close every socket; rooms stay as they are."""
         with suppress(OSError):
             self.stack.close()
-        return worked
 
     def _cleared(self, side: Side, letter: str) -> bool:
         try:

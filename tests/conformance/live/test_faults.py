@@ -42,7 +42,7 @@ CAUGHT = [
     ("never_says_success", "transfer/one-chunk-prefill", "arrived"),
     ("swaps_pages", "transfer/one-chunk-prefill", "arrived"),
     ("drops_the_aux_row", "empty/full-prefix-hit-prefill", "arrived"),
-    ("second_metadata_wins", "rooms/second-metadata", "status"),
+    ("second_metadata_ends_the_room", "rooms/second-metadata", "arrived"),
     ("fails_in_silence", "rooms/prefill-fails-one", "expect"),
     ("leaks_files", "resources/garbage-prefill", "bounded"),
     ("answers_for_any_rank", "bootstrap/rank-that-never-registered", "http"),

@@ -196,11 +196,11 @@ def drops_the_aux_row() -> None:
     Core.send_aux = lambda *_: None  # type: ignore[method-assign]
 
 
-def second_metadata_wins() -> None:
-    """Metadata that comes later takes the place of a room's first."""
+def second_metadata_ends_the_room() -> None:
+    """Metadata that comes later ends a room that has its metadata already."""
 
     def forget(self: Prefill, message: Message) -> None:
-        if message.room in self.rooms._ledger.rooms:
+        if self.rooms.infos(message.room):
             self.fail(message.room, "asked for again")
 
     on_message(Prefill, "TransferInfo", forget)
@@ -279,7 +279,7 @@ FAULTS: dict[str, Callable[[], None]] = {
         never_says_success,
         swaps_pages,
         drops_the_aux_row,
-        second_metadata_wins,
+        second_metadata_ends_the_room,
         fails_in_silence,
         leaks_files,
         answers_for_any_rank,
