@@ -25,8 +25,9 @@ from pdwire.managers import (
 
 T = TypeVar("T", bound=ast.AST)
 ROOT = Path(pdwire.__file__).parent
-WIRE = {"wire", "frames", "reading"}
-"""Where frames are read and written: codecs, what they stand on, and the second reading."""
+WIRE = {"wire", "frames", "reading", "strategies"}
+"""Where frames are read and written: codecs, what they stand on, the second reading; and where
+they are spoiled one by one, which no codec would do."""
 FOUNDATION = {"codec.py", "registry.py"}
 """What a codec is, and which one: they hand frames to codecs."""
 NAMES = {"frames", "multipart", "parts", "message", "msg"}
