@@ -22,10 +22,11 @@ from types import TracebackType
 from typing import Final, Self
 
 from pdwire.engines import EngineError
+from pdwire_conformance.live.driven import LiveTarget
 from pdwire_conformance.live.run import run_script
 from pdwire_conformance.live.scene import BROKEN
 from pdwire_conformance.live.script import StepError
-from pdwire_conformance.live.targets import LiveTarget, open_live
+from pdwire_conformance.live.targets import open_live
 from pdwire_conformance.suite.case import Live
 from pdwire_conformance.testees.protocol import TesteeError
 

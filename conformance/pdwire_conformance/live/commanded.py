@@ -20,9 +20,9 @@ from pdwire_conformance.peers.errors import PeerUnavailable, RunnerError
 from pdwire_conformance.testees.protocol import TesteeError
 from pdwire_conformance.testees.stdio import Process
 
+from .driven import LiveTarget
 from .notation import Value
 from .scene import StepSkipped
-from .targets import LiveTarget
 
 __all__ = ["Commanded", "CommandedSide"]
 

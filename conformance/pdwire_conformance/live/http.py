@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .notation import frame_of
+from .notation import framed
 from .scene import Scene, StepFailed
 
 __all__ = ["ask_http"]
@@ -35,7 +35,7 @@ def ask_http(scene: Scene, step: Mapping[str, Any]) -> None:
 def _body(step: Mapping[str, Any]) -> bytes | None:
     if "json" in step:
         return json.dumps(step["json"]).encode()
-    return frame_of(step["body"]) if "body" in step else None
+    return framed(step["body"]) if "body" in step else None
 
 
 def _asked(address: str, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:

@@ -30,9 +30,9 @@ from pdwire_conformance.interop.process import Side
 from pdwire_conformance.suite.case import Role
 from pdwire_conformance.testees.protocol import TesteeError
 
+from .driven import LiveTarget
 from .player import Heard, Player
 from .scene import StepFailed, StepSkipped
-from .targets import LiveTarget
 
 __all__ = ["Outside"]
 

@@ -19,12 +19,12 @@ from pdwire.managers.sockets import SendError
 from pdwire_conformance.conform.events import TraceLine
 from pdwire_conformance.conform.judge import Judgement
 from pdwire_conformance.suite.case import Case, Live
+from pdwire_conformance.suite.notation import NotationError
 
-from .notation import NotationError
+from .driven import FEATURES, LiveTarget
 from .scene import BROKEN, Scene, StepFailed, StepSkipped
 from .script import StepError
 from .steps import do
-from .targets import FEATURES, LiveTarget
 
 __all__ = ["run_script", "unrunnable"]
 

@@ -22,9 +22,9 @@ from pdwire_conformance.interop.handover import Room
 from pdwire_conformance.interop.process import Side
 from pdwire_conformance.peers.errors import PeerError, PeerUnavailable, RunnerError
 
+from .driven import LiveTarget
 from .notation import Value
 from .player import Heard
-from .targets import LiveTarget
 
 __all__ = ["BROKEN", "Scene", "StepFailed", "StepSkipped"]
 

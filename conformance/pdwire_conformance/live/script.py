@@ -17,7 +17,7 @@ when they are first named; ``${a}`` is the number of room ``a``.
 ``abandon``    ``count`` rooms are opened at both ends and cleared before anything moved
 ``send``       ``message``, ``values`` over what the player would say, ``room``, ``repeat``;
                ``${n}`` counts from ``first`` (default 0)
-``frames``     ``frames`` in the notation of :mod:`.notation`, ``guarded`` (the backend's guard
+``frames``     ``frames`` in the notation of the suite's files, ``guarded`` (the backend's guard
                goes before them), ``repeat``, ``first``
 ``deaf``       the player takes nothing of what comes; ``hears``: it does again
 ``raw_tcp``    ``data`` (a list in the notation) without ZMQ; ``stay``: the connection stays
@@ -47,7 +47,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from .notation import NotationError, Value, filled, frame_of
+from pdwire_conformance.suite.notation import NotationError
+
+from .notation import Value, filled, framed
 
 __all__ = ["STEPS", "Shape", "StepError", "check_steps", "messages_of"]
 
@@ -183,7 +185,7 @@ def _unreadable(frames: Sequence[object]) -> str | None:
     """A frame that cannot be read whatever its placeholders are; they are numbers here."""
     for frame in frames:
         try:
-            frame_of(filled(frame, lambda _: 1))
+            framed(filled(frame, lambda _: 1))
         except NotationError as error:
             return str(error)
     return None

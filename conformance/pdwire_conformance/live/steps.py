@@ -19,7 +19,7 @@ from pdwire_conformance.interop.process import POLL_S
 from pdwire_conformance.proof.spec import layout_of
 
 from .http import ask_http
-from .notation import Value, filled, frame_of
+from .notation import Value, filled, framed
 from .player import Heard
 from .scene import Scene, StepFailed, StepSkipped, endings
 from .script import STEPS
@@ -203,7 +203,7 @@ def _knows(scene: Scene, count: int) -> Callable[[str], Any]:
 
 def _fact(name: str, value: Value) -> Value:
     if name in _BYTES and isinstance(value, str):
-        return frame_of(value)
+        return framed(value)
     if isinstance(value, list):
         flat = all(isinstance(item, int) for item in value)
         if flat and name.endswith("indices"):
@@ -246,7 +246,7 @@ def _frames(scene: Scene, step: Step) -> None:
     guard = _guard(target.backend, target.release) if step.get("guarded") else []
     for count in _counts(step):
         told = filled(step["frames"], _knows(scene, count))
-        frames = [*guard, *map(frame_of, told)]
+        frames = [*guard, *map(framed, told)]
         target.player.say(target.endpoint, frames, noted=_is_noted(step, count))
 
 
@@ -256,7 +256,7 @@ def _guard(backend: str, release: str) -> list[bytes]:
 
 
 def _raw_tcp(scene: Scene, step: Step) -> None:
-    data = b"".join(map(frame_of, filled(step["data"], scene.known)))
+    data = b"".join(map(framed, filled(step["data"], scene.known)))
     address = scene.target.endpoint
     if scene.target.role == "bootstrap":
         host, _, port = scene.target.bootstrap.rpartition(":")

@@ -30,7 +30,7 @@ __all__ = ["FORMS", "NotationError", "frame_of"]
 
 _FLAT: Final = re.compile(r"(i32|u32|u64)\[([-0-9, ]*)\]")
 _NESTED: Final = re.compile(r"(ii|uu|UU)(\[\[.*\]\])")
-_LONG: Final = re.compile(r"(.)\*([0-9]{1,7})")
+_LONG: Final = re.compile(r"(.)\*([0-9]{1,8})")
 _CODES: Final = {"i32": "i", "u32": "I", "u64": "Q", "ii": "i", "uu": "I", "UU": "Q"}
 _SINGLE: Final = {"u32": "<I", "u64": "<Q", "u32be": ">I"}
 FORMS: Final = (

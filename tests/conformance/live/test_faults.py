@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from pdwire_conformance.live.driven import LiveTarget
 from pdwire_conformance.live.load import live_cases
 from pdwire_conformance.live.run import run_script
-from pdwire_conformance.live.targets import LiveTarget, open_live
+from pdwire_conformance.live.targets import open_live
 from pdwire_conformance.suite.case import Case
 
 pytestmark = [

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from pdwire_conformance.live.notation import NotationError, filled, frame_of
+from pdwire_conformance.live.notation import filled, framed
+from pdwire_conformance.suite.notation import NotationError
 
 
 @pytest.mark.parametrize(
@@ -12,22 +13,22 @@ from pdwire_conformance.live.notation import NotationError, filled, frame_of
     [
         ("i32[4,-5]", b"\x04\0\0\0\xfb\xff\xff\xff"),
         ("u64[]", b""),
-        ("ii[[7],[]]", b"\x02\0\0\0\x01\0\0\0\x07\0\0\0\0\0\0\0"),
+        ("ii[[7],[]]", b"\x02\0\0\0\x04\0\0\0\0\0\0\0\x07\0\0\0"),
         ("hex:8005", b"\x80\x05"),
-        ("long:3", b"xxx"),
+        ("long:x*3", b"xxx"),
         ("127.0.0.1", b"127.0.0.1"),
         ("", b""),
         (7, b"7"),
     ],
 )
 def test_a_frame_is_its_bytes(text: object, frame: bytes) -> None:
-    assert frame_of(text) == frame
+    assert framed(text) == frame
 
 
-@pytest.mark.parametrize("text", ["hex:8", "long:-1", "long:999999999999", "i32[99999999999]"])
+@pytest.mark.parametrize("text", ["hex:8", "long:x*-1", "long:x*999999999999", "i32[99999999999]"])
 def test_a_frame_that_cannot_be_is_named(text: str) -> None:
     with pytest.raises(NotationError, match=re.escape(text)):
-        frame_of(text)
+        framed(text)
 
 
 def test_a_lone_placeholder_keeps_its_type_and_others_become_text() -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from pdwire.wire.table import ORDER
+from pdwire_conformance.live.driven import FEATURES
 from pdwire_conformance.live.load import live_cases, read_cases
 from pdwire_conformance.live.script import STEPS, StepError, check_steps
 from pdwire_conformance.live.steps import _DO
-from pdwire_conformance.live.targets import FEATURES, open_live
+from pdwire_conformance.live.targets import open_live
 from pdwire_conformance.suite.case import Live
 from pdwire_conformance.testees.protocol import TesteeError
 
