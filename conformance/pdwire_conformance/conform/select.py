@@ -41,7 +41,6 @@ class Filters:
     backends: tuple[str, ...] = ()
     releases: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
     every_release: bool = False
 
     def take(self, case: Case) -> bool:
@@ -53,7 +52,6 @@ class Filters:
             and (not self.backends or case.backend in self.backends)
             and (not self.releases or bool({*case.releases} & {*self.releases}))
             and (not self.messages or case.message in self.messages)
-            and (not self.tags or bool({*case.tags} & {*self.tags}))
         )
 
     def as_json(self) -> dict[str, object]:

@@ -6,7 +6,7 @@ stderr, and only on a terminal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -24,10 +24,9 @@ from pdwire.cli.console import (
     print_json,
     remark,
 )
-from pdwire.wire.table import ORDER
 from pdwire_conformance.reports import RENDERERS, terminal
 from pdwire_conformance.reports.gather import gather, is_clean
-from pdwire_conformance.suite.case import Case, Level, Role
+from pdwire_conformance.suite.case import Case
 from pdwire_conformance.suite.coverage import coverage as coverage_of
 from pdwire_conformance.suite.load import cases as whole_suite
 from pdwire_conformance.testees.find import DEADLINE_S, FORMS, find_testee
@@ -35,6 +34,7 @@ from pdwire_conformance.testees.inprocess import InProcess
 from pdwire_conformance.testees.protocol import Testee, TesteeError
 
 from . import covering, listing
+from .asked import AskedError, filters_of
 from .events import CaseEvent, Event, write_event
 from .known import KnownError, load, packaged
 from .known_file import Entry
@@ -43,12 +43,10 @@ from .progress import telling
 from .run import run
 from .select import Filters, Item, scheduled
 from .skeleton import skeleton
-from .slugs import Slugs
 from .watched import Watched
 
 __all__ = ["command"]
 
-_ALL = "all"
 _Words = list[str] | None
 
 
@@ -67,7 +65,6 @@ def command(
         _Words, typer.Option(help="Only at this release; default: the newest that fits.")
     ] = None,
     message: Annotated[_Words, typer.Option(help="Only cases about this message.")] = None,
-    tag: Annotated[_Words, typer.Option(help="Only cases with this tag.")] = None,
     every_release: Annotated[
         bool, typer.Option("--every-release", help="A case at each release that it fits.")
     ] = False,
@@ -109,14 +106,16 @@ def command(
     if coverage:
         _cover(suite, format_)
         return
-    chosen = Filters(
-        cases=_slugs(case, suite),
-        levels=_words("level", [each.upper() for each in level or ()], tuple(Level)),
-        roles=_roles(role),
-        backends=_words("backend", backend, _known_of(each.backend for each in suite)),
-        releases=_words("release", release, ORDER),
-        messages=_words("message", message, _known_of(each.message for each in suite)),
-        tags=_words("tag", tag, _known_of(name for each in suite for name in each.tags)),
+    chosen = _chosen(
+        {
+            "case": case,
+            "level": level,
+            "role": role,
+            "backend": backend,
+            "release": release,
+            "message": message,
+        },
+        suite,
         every_release=every_release,
     )
     reports = dict(_report(each) for each in report or ())
@@ -177,14 +176,12 @@ def _maker(target: str, deadline_s: float) -> Callable[[], Testee]:
     return make
 
 
-def _known_of(names: Iterator[str]) -> tuple[str, ...]:
-    return tuple(sorted({*names} - {""}))
-
-
-def _words(what: str, came: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    for each in came or ():
-        choose(what, each, [str(name) for name in known])
-    return tuple(dict.fromkeys(came or ()))
+def _chosen(asked: Mapping[str, _Words], suite: Sequence[Case], *, every_release: bool) -> Filters:
+    words = {option: came or () for option, came in asked.items()}
+    try:
+        return filters_of(words, suite, every_release=every_release)
+    except AskedError as fault:
+        fail(str(fault))
 
 
 def _playing(chosen: Filters, target: str, role: list[str] | None) -> Filters:
@@ -192,21 +189,6 @@ def _playing(chosen: Filters, target: str, role: list[str] | None) -> Filters:
     if role is not None or not target.startswith("live:"):
         return chosen
     return replace(chosen, roles=find_testee(target).hello().roles)
-
-
-def _roles(came: list[str] | None) -> tuple[str, ...]:
-    if came is None:
-        return (Role.CODEC,)
-    _words("role", came, (*Role, _ALL))
-    return () if _ALL in came else tuple(dict.fromkeys(came))
-
-
-def _slugs(globs: list[str] | None, suite: Sequence[Case]) -> tuple[str, ...]:
-    slugs = Slugs(case.slug for case in suite)
-    for glob in globs or ():
-        if not slugs.matching(glob):
-            fail(f"no case {glob!r}{slugs.hint(glob)} (--list shows them all)")
-    return tuple(globs or ())
 
 
 def _report(told: str) -> tuple[str, Path]:

@@ -15,7 +15,7 @@ HAS = {"mooncake": ("0.5.21", "0.5.22", "0.5.23"), "nixl": ("0.5.22",)}
 @pytest.fixture
 def suite(a_case: MakeCase) -> list[Case]:
     return [
-        a_case("mooncake/A/r1/one", message="A", tags=("ints",)),
+        a_case("mooncake/A/r1/one", message="A"),
         a_case("mooncake/B/r1/one", message="B", level=Level.SHOULD),
         a_case("nixl/A/r1/one", message="A", backend="nixl", releases=("0.5.22",)),
         a_case("rooms/again", role=Role.PREFILL, check=Live(steps=()), releases=("0.5.21",)),
@@ -32,7 +32,6 @@ def suite(a_case: MakeCase) -> list[Case]:
         (Filters(backends=("nixl",)), ["nixl/A/r1/one"]),
         (Filters(releases=("0.5.21",)), ["rooms/again"]),
         (Filters(messages=("A",), backends=("mooncake",)), ["mooncake/A/r1/one"]),
-        (Filters(tags=("ints",)), ["mooncake/A/r1/one"]),
     ],
 )
 def test_filters_narrow(suite: list[Case], filters: Filters, slugs: list[str]) -> None:

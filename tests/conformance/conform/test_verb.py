@@ -14,6 +14,7 @@ from pdwire_conformance.conform import verb as module
 from pdwire_conformance.conform.events import CaseEvent, EndEvent, StartEvent, read_events
 from pdwire_conformance.suite.case import Case, Level, Live, Role
 from pdwire_conformance.suite.coverage import CoverageReport
+from pdwire_conformance.suite.load import cases
 from pdwire_conformance.testees.protocol import Testee, TesteeError
 
 MakeCase = Callable[..., Case]
@@ -43,7 +44,7 @@ def suite(
 ) -> tuple[Case, ...]:
     """A small suite, and testees ``fake`` and ``other`` in place of the real ones."""
     cases = (
-        a_case("values/bad", "fail", level=Level.SHOULD, tags=("ints",)),
+        a_case("values/bad", "fail", level=Level.SHOULD),
         a_case("values/good", releases=("0.5.21", "0.5.22")),
         a_case("values/live", role=Role.PREFILL, check=Live(steps=())),
         a_case("values/skipped", "skip"),
@@ -176,7 +177,6 @@ def test_the_list_of_a_target_says_at_which_releases(said: list[str]) -> None:
         (("fake", "--backend", "moncake"), "no backend 'moncake'; did you mean 'mooncake'?"),
         (("fake", "--release", "0.5.24"), "no release '0.5.24'"),
         (("fake", "--message", "Info"), "no message 'Info'; did you mean 'TransferInfo'?"),
-        (("fake", "--tag", "int"), "no tag 'int'; did you mean 'ints'?"),
         (("fake", "--report", "conform.xml"), "expected FORM=PATH"),
         (("fake", "--report", "juni=x"), "no report form 'juni'; did you mean 'junit'?"),
         (("fake", "--events", "/nowhere/at/all"), "cannot write /nowhere/at/all"),
@@ -188,6 +188,13 @@ def test_wrong_usage_exits_2_and_says_what_is_right(arguments: tuple[str, ...], 
     assert result.exit_code == 2
     assert told in result.stderr
     assert result.stdout == ""
+
+
+def test_no_option_chooses_by_tags_because_no_case_has_any() -> None:
+    assert not any(case.tags for case in cases())
+    result = conform("fake", "--tag", "ints")
+    assert result.exit_code == 2
+    assert "No such option" in result.stderr
 
 
 @pytest.mark.parametrize(("gaps", "code"), [((), 0), (("common/ABORT/r1/count",), 1)])
