@@ -1,8 +1,9 @@
 """``pdwire replay FILE…``: does a finding still show?
 
 Rules: FIXED when the property holds for the file's sample, FAILED when it does not, ERROR
-when the file is no finding or its target cannot be asked. Exit 0 when all are FIXED, 1 when
-one FAILED, 2 when one is an ERROR.
+when the file is no finding or its target cannot be asked: it cannot be started, it has no
+such message in that release, or it skips the question. What was not asked is never FIXED.
+Exit 0 when all are FIXED, 1 when one FAILED, 2 when one is an ERROR.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from .plan import Cell
 from .properties import PROPERTIES
 from .run import context_of, open_sides
 from .samples import Problem
+from .sides import Asked, Side
 
 __all__ = ["Replayed", "Verdict", "command", "replay"]
 
@@ -97,18 +99,56 @@ def _try(finding: Finding, target: str) -> None:
 
     Raises:
         Problem: it does not hold.
-        FindingError: there is no such property.
+        FindingError: there is no such property, or the target cannot be asked.
     """
-    live = machines()
-    if finding.prop in live.names:
-        for _ in range(_TIMES):
-            live.check(Cell(prop=finding.prop, backend=finding.backend), finding.sample)
+    if finding.prop in machines().names:
+        _play(finding, target or finding.target)
         return
     if finding.prop not in PROPERTIES:
-        told = ", ".join((*PROPERTIES, *live.names))
+        told = ", ".join((*PROPERTIES, *machines().names))
         raise FindingError(f"no property {finding.prop!r} (known: {told})")
     chosen = subject(finding.backend, finding.message, revision=finding.layout)
     cell = Cell(prop=finding.prop, backend=finding.backend, release=finding.release, subject=chosen)
     with ExitStack() as stack:
         sides = open_sides(stack, target or finding.target, finding.against)
+        needs = PROPERTIES[finding.prop].needs
+        _has(sides.target, finding, needs)
+        if sides.against is not None:
+            _has(sides.against, finding, ("decode",))
         PROPERTIES[finding.prop].check(context_of(cell, sides), finding.sample)
+        if isinstance(sides.target, Asked) and sides.target.skipped:
+            raise FindingError(f"{sides.target.target} was not asked: {sides.target.skipped}")
+
+
+def _play(finding: Finding, target: str) -> None:
+    """The same for a script, which only our own managers play."""
+    if target != "pdwire":
+        raise FindingError(
+            f"{finding.prop} plays live managers, which only the target pdwire has; came {target!r}"
+        )
+    cell = Cell(prop=finding.prop, backend=finding.backend)
+    for _ in range(_TIMES):
+        machines().check(cell, finding.sample)
+
+
+def _has(side: Side, finding: Finding, needs: Sequence[str]) -> None:
+    """Whether the question can be put at all.
+
+    Raises:
+        FindingError: the side does not claim the release, the message or what is asked of it.
+    """
+    hello, backend, message = side.hello, finding.backend, finding.message
+    spoken = hello.releases.get(backend, ())
+    if finding.release not in spoken:
+        known = f"its {backend} releases: {', '.join(spoken)}" if spoken else f"it has no {backend}"
+        raise FindingError(
+            f"{side.target} has no {backend} {message} of release {finding.release}; {known}"
+        )
+    for op in needs:
+        has = op in hello.features if op == "recognise" else hello.can(backend, message, op)
+        if not has:
+            known = ", ".join(hello.messages.get(backend, {}).get(message, ())) or "none"
+            raise FindingError(
+                f"{side.target} does not {op} {backend} {message} of release {finding.release}"
+                f" (operations that it has of it: {known})"
+            )

@@ -212,6 +212,9 @@ def _misread(fault: Exception) -> Outcome:
 class Asked:
     """A testee, asked one thing at a time over its protocol."""
 
+    skipped: str = ""
+    """Why it could not be asked something, if ever: whoever tries one sample wants to know."""
+
     def __init__(self, testee: Testee) -> None:
         self._testee = testee
 
@@ -255,6 +258,7 @@ class Asked:
             self._testee.__exit__(None, None, None)
             self._testee.__enter__()
             return Broke(text=f"the testee broke the protocol: {fault}"[:300])
+        self.skipped = str(answer.get("skip", self.skipped))
         return _outcome(answer)
 
 

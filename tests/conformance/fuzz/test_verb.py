@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from tests.conformance.fuzz.planted import FAULTS
+from tests.conformance.fuzz.planted import FAULTS, Planted
 from typer.testing import CliRunner, Result
 
 from pdwire.cli.app import app
-from pdwire_conformance.fuzz.findings import schema
+from pdwire_conformance.fuzz.findings import Finding, save, schema
+from pdwire_conformance.fuzz.samples import Sample
 from pdwire_conformance.fuzz.verb import seconds_of
+from pdwire_conformance.testees.protocol import Hello, Skipped
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schema"
 PLANTED = "python:tests.conformance.fuzz.planted:make_guessed_dummy"
@@ -100,6 +103,66 @@ def test_a_missing_file_and_a_missing_target_are_errors(tmp_path: Path) -> None:
     done = run("replay", kept, "--target", "python:nowhere:make")
     assert done.exit_code == 2
     assert "nowhere cannot be imported" in done.stdout.replace("\n", " ")
+
+
+class Few(Planted):
+    """Right codecs of one message; a subclass says which, and of which releases."""
+
+    message = "ABORT"
+    releases = ("0.5.23",)
+
+    def __init__(self) -> None:
+        super().__init__(FAULTS["guessed_dummy"])
+
+    def hello(self) -> Hello:
+        return replace(
+            super().hello(),
+            releases={"nixl": self.releases},
+            messages={"nixl": {self.message: ("decode", "encode")}},
+        )
+
+
+class Older(Few):
+    message = "TransferInfo"
+    releases = ("0.5.6",)
+
+
+class Skips(Few):
+    """It claims the message and cannot be asked all the same."""
+
+    message = "TransferInfo"
+
+    def encode(self, *_: object) -> list[bytes]:
+        raise Skipped("no encoder today")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Few", "does not decode nixl TransferInfo of release 0.5.23"),
+        ("Older", "has no nixl TransferInfo of release 0.5.23; its nixl releases: 0.5.6"),
+        ("Skips", "was not asked: no encoder today"),
+    ],
+)
+def test_what_the_target_cannot_be_asked_is_never_fixed(
+    tmp_path: Path, name: str, said: str
+) -> None:
+    run("fuzz", PLANTED, *ONE, "--release", "0.5.23", "--fail-fast", "--out", tmp_path)
+    [kept] = tmp_path.iterdir()
+    done = run("replay", kept, "--target", f"python:{__name__}:{name}")
+    assert done.exit_code == 2
+    assert done.stdout.startswith("ERROR")
+    assert said in done.stdout
+
+
+def test_a_script_is_replayed_on_our_own_managers_only(tmp_path: Path) -> None:
+    script = Finding(
+        prop="rooms", target="pdwire", backend="nixl", message="", layout="", release="",
+        cause="", expected="", came="", seed=0, version="", sample=Sample(steps=({"do": "open"},)),
+    )  # fmt: skip
+    done = run("replay", save(script, tmp_path), "--target", "sglang==0.5.23")
+    assert done.exit_code == 2
+    assert "only the target pdwire has; came 'sglang==0.5.23'" in done.stdout
 
 
 @pytest.mark.parametrize(
