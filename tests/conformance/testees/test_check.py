@@ -169,7 +169,9 @@ def test_a_breach_is_found_where_it_is(checked: Checked, what: str) -> None:
     found = checked(old, new, **({"deadline_s": 1.5} if waits else {}))
     texts = {each.check: [str(breach.fault) for breach in each.breaches] for each in found}
     assert texts[name], texts
-    assert any(told in text for text in texts[name]), texts[name]
+    # A second answer is seen as surplus when it comes with the first, else as the next one's.
+    words = {told, "expected 2, came 1"} if what == "two answers" else {told}
+    assert any(word in text for text in texts[name] for word in words), texts[name]
     before = [each.check for each in found].index(name)
     assert not any(each.breaches for each in found[:before]), texts
 
