@@ -43,7 +43,7 @@ from .known_file import Entry, KnownError, Name, read
 from .select import Item, Releases, applicable
 from .slugs import Slugs, is_plain
 
-__all__ = ["Entry", "Known", "KnownError", "Name", "load", "packaged"]
+__all__ = ["Entry", "Known", "KnownError", "Name", "elsewhere", "load", "packaged"]
 
 
 class Known:
@@ -120,6 +120,23 @@ def packaged() -> tuple[Entry, ...]:
         if each.name.endswith(".toml")
         for entry in read(f"known/{each.name}", each.read_text("utf-8"), need_targets=True)
     )
+
+
+def elsewhere(entries: Iterable[Entry], targets: Sequence[str]) -> list[str]:
+    """A sentence for each file none of whose entries is about one of the targets."""
+    files: dict[str, list[Entry]] = {}
+    for entry in entries:
+        files.setdefault(entry.file, []).append(entry)
+    return [
+        f"{file}: no entry is about {' or '.join(targets)} (they are about {_whom(found)})"
+        for file, found in files.items()
+        if not any(entry.is_about(target) for entry in found for target in targets)
+    ]
+
+
+def _whom(entries: Iterable[Entry]) -> str:
+    named = list(dict.fromkeys(target for entry in entries for target in entry.targets))
+    return ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
 
 
 def _expired(entry: Entry, today: date) -> Iterator[str]:

@@ -194,3 +194,65 @@ def test_a_class_whose_list_is_wrong_is_not_collected(run: Run, pytester: pytest
     result = run()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*known.toml:4: no case is called *no-hose'"])
+
+
+HEAD = """
+from mine import Right
+from pdwire_conformance.conform.base_class import BackendConformance
+
+class TestMine(BackendConformance):
+"""
+MADE = "    def make_testee(self):\n        return Right()\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (f'level = ["MUTS"]\n{MADE}', "level: no level 'MUTS'; did you mean 'MUST'? (known: *"),
+        (f'case = "nope*"\n{MADE}', "case: no case 'nope[*]'*"),
+        (f'backend = ["moncake"]\n{MADE}', "*did you mean 'mooncake'? (known: *"),
+        (f'release = "0.5.1x"\n{MADE}', "release: no release '0.5.1x'*"),
+        (f"level = [1]\n{MADE}", "level is [[]1], expected a list of texts"),
+        (f'cases = ["x"]\n{MADE}', "no attribute 'cases'; did you mean 'case'? (known: case, *"),
+        ('level = ["MUST"]', "make_testee is missing: *"),
+        ("def make_testee(self):\n        return 7", "*expected a CodecTestee or a Testee*int"),
+        (f'known = ["none.toml"]\n{MADE}', "known: none.toml: cannot be read: *"),
+        (f'known = "known.toml"\n{MADE}', "known: known.toml: no entry is about TestMine *"),
+        (f'backend = "mori"\n    case = "mooncake/*"\n{MADE}', "no case that meets the filters *"),
+    ],
+)
+def test_a_class_that_cannot_be_is_told_at_collection(
+    body: str, told: str, run: Run, pytester: pytest.Pytester
+) -> None:
+    text = KNOWN.replace("[[known]]", '[[known]]\ntargets = ["python:mine:Right"]')
+    pytester.path.joinpath("known.toml").write_text(text, encoding="utf-8")
+    pytester.makepyfile(f"{HEAD}    {body}\n")
+    result = run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*TestMine: {told}"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*base_class.py*")
+
+
+def test_a_lone_word_of_a_class_is_a_list_of_one(run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(f'{HEAD}    level = "must"\n    case = "{FIRST[:-7]}"\n{MADE}')
+    run().assert_outcomes(passed=1)
+
+
+def test_a_class_may_have_methods_and_names_of_its_own(run: Run, pytester: pytest.Pytester) -> None:
+    own = "    _port = 7\n    def test_own(self):\n        assert self._port == 7\n"
+    base = f'{HEAD}    __test__ = False\n    case = "{CASES}"\n{own}'
+    pytester.makepyfile(f"{base}\nclass TestMore(TestMine):\n{MADE}")
+    run().assert_outcomes(passed=5)
+
+
+def test_a_list_stands_beside_the_class_and_may_call_the_testee_as_the_verb_does(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    text = KNOWN.replace("[[known]]", '[[known]]\ntargets = ["python:mine:Lenient"]')
+    pytester.mkdir("sub").joinpath("known.toml").write_text(text, encoding="utf-8")
+    named = 'known = ["known.toml"]\n    target = "python:mine:Lenient"'
+    body = a_class("Lenient").replace("known = []", named)
+    pytester.path.joinpath("sub", "test_sub.py").write_text(body, encoding="utf-8")
+    pytester.syspathinsert()
+    run().assert_outcomes(passed=2, xfailed=2)
