@@ -18,19 +18,25 @@ from typing import Self
 
 import pytest
 
-from pdwire_conformance.suite.case import Role
 from pdwire_conformance.suite.load import cases as whole_suite
 from pdwire_conformance.testees.find import find_testee
 from pdwire_conformance.testees.protocol import TesteeError
 
+from .asked import OPTIONS, AskedError, filters_of
 from .held import Held
-from .known import KnownError, load, packaged
+from .known import KnownError, elsewhere, load, packaged
 from .plan import Plan
-from .select import Filters, Item
+from .select import Item
 
-__all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_unconfigure"]
+__all__ = [
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_report_header",
+    "pytest_unconfigure",
+]
 
 _PLAN = pytest.StashKey[Plan]()
+_UNUSED = pytest.StashKey[list[str]]()
 _HELD = pytest.StashKey[Held]()
 _NAME = "pdwire"
 
@@ -39,31 +45,29 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the options; what cannot be is a usage error."""
     config.addinivalue_line("markers", "pdwire: a case of the wire's conformance suite")
     target: str = config.getoption("--pdwire-target")
+    suite = whole_suite()
+    asked = {option: config.getoption(f"--pdwire-{option}") for option in OPTIONS}
     try:
         find_testee(target)
-        known = (*packaged(), *load(map(Path, config.getoption("--pdwire-known"))))
+        filters = filters_of(asked, suite)
+        added = load(map(Path, config.getoption("--pdwire-known")))
+    except AskedError as fault:
+        raise pytest.UsageError(f"--pdwire-{fault.option}: {fault}") from fault
     except (TesteeError, KnownError) as fault:
         raise pytest.UsageError(f"--pdwire: {fault}") from fault
+    config.stash[_UNUSED] = elsewhere(added, [target])
     config.stash[_PLAN] = Plan(
         target=target,
         make=partial(find_testee, target),
-        cases=whole_suite(),
-        filters=_filters(config),
-        known=known,
+        cases=suite,
+        filters=filters,
+        known=(*packaged(), *added),
     )
 
 
-def _filters(config: pytest.Config) -> Filters:
-    def given(name: str) -> tuple[str, ...]:
-        return tuple(config.getoption(f"--pdwire-{name}"))
-
-    return Filters(
-        cases=given("case"),
-        levels=tuple(level.upper() for level in given("level")),
-        roles=given("role") or (Role.CODEC,),
-        backends=given("backend"),
-        releases=given("release"),
-    )
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Name the lists that are about others."""
+    return [f"pdwire: --pdwire-known: {unused}" for unused in config.stash[_UNUSED]]
 
 
 @pytest.hookimpl(tryfirst=True)  # before -k and -m deselect

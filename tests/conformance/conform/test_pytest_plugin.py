@@ -87,6 +87,16 @@ def test_known_failures_are_strict_xfails(run: Run, pytester: pytest.Pytester) -
     result.stdout.fnmatch_lines(["*XPASS(strict)*it takes a session without a host"])
 
 
+def test_a_list_about_others_is_named_in_the_header(run: Run, pytester: pytest.Pytester) -> None:
+    text = KNOWN.replace("[[known]]", '[[known]]\ntargets = ["cmd:./mine"]')
+    pytester.path.joinpath("known.toml").write_text(text, encoding="utf-8")
+    target = "python:mine:Right"
+    result = run(f"--pdwire-target={target}", f"--pdwire-case={CASES}", "--pdwire-known=known.toml")
+    result.assert_outcomes(passed=4)
+    about = f"no entry is about {target} (they are about cmd:./mine)"
+    result.stdout.fnmatch_lines([f"pdwire: --pdwire-known: known.toml: {about}"])
+
+
 def test_a_list_that_is_wrong_fails_as_an_item(run: Run, pytester: pytest.Pytester) -> None:
     text = KNOWN.replace("no-host", "no-hose")
     pytester.path.joinpath("known.toml").write_text(text, encoding="utf-8")
@@ -116,7 +126,17 @@ def test_items_run_beside_the_tests_of_the_folder(run: Run, pytester: pytest.Pyt
     [
         (("--pdwire-target=nobody",), "*no testee 'nobody'*"),
         (("--pdwire-target=python:mine:Nobody",), "*it does not start*Nobody*"),
-        (("--pdwire-target=pdwire", "--pdwire-case=nothing"), "*no case that meets the filters*"),
+        (("--pdwire-target=pdwire", "--pdwire-case=nothing"), "*no case 'nothing'*--list *"),
+        (
+            ("--pdwire-target=pdwire", "--pdwire-level=MSUT"),
+            "*--pdwire-level: no level 'MSUT'; did you mean 'MUST'? (known: MUST, SHOULD, MAY)",
+        ),
+        (
+            ("--pdwire-target=pdwire", "--pdwire-backend=mori", "--pdwire-case=nixl/*"),
+            "*no case that meets the filters*",
+        ),
+        (("--pdwire-case=mooncake/*",), "*--pdwire-case needs --pdwire-target=*"),
+        (("--pdwire-known=none.toml",), "*--pdwire-known needs --pdwire-target=*"),
         (("--pdwire-target=pdwire", "--pdwire-known=none.toml"), "*none.toml: cannot be read*"),
     ],
 )
