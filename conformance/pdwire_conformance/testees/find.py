@@ -48,7 +48,8 @@ _IN_PROCESS: Final[dict[str, Callable[[], Generated | Interpreted]]] = {
 def find_testee(target: str, *, deadline_s: float = DEADLINE_S) -> Testee:
     """The testee that a target names.
 
-    ``deadline_s`` is what a process of its own may take for a request; one in this process
+    ``deadline_s`` is what a process of its own may take for a request, ``hello`` included (a
+    published release is fetched and started in its own time); one in this process
     takes what it takes, unless its caller watches it.
 
     Raises:
@@ -83,7 +84,7 @@ def _command(target: str, rest: str, deadline_s: float) -> Testee:
         raise TesteeError(f"{target}: {fault}") from fault
     if not words:
         raise TesteeError(f"{target}: expected a command behind cmd:")
-    return Process(words, target=target, deadline_s=deadline_s)
+    return Process(words, target=target, start_deadline_s=deadline_s, deadline_s=deadline_s)
 
 
 _STARTS: Final[dict[str, Callable[[str, str, float], Testee]]] = {

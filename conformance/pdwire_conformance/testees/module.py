@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
 
 from .codec import CodecTestee
 from .protocol import TesteeError
 
-__all__ = ["make"]
+__all__ = ["factory_of", "make"]
 
 
 def make(target: str) -> CodecTestee:
@@ -25,6 +26,20 @@ def make(target: str) -> CodecTestee:
 
     Raises:
         TesteeError: the module cannot be imported, or what it has there makes no testee.
+    """
+    made = factory_of(target)()
+    if not isinstance(made, CodecTestee):
+        raise TesteeError(
+            f"python:{target}: expected a CodecTestee of it, came {type(made).__name__}"
+        )
+    return made
+
+
+def factory_of(target: str) -> Callable[[], object]:
+    """What ``module:factory`` names; imports the module and calls nothing.
+
+    Raises:
+        TesteeError: the module cannot be imported, or has nothing there that can be called.
     """
     name, _, path = target.partition(":")
     here = str(Path.cwd())
@@ -37,14 +52,9 @@ def make(target: str) -> CodecTestee:
             f"python:{target}: {name} cannot be imported: {type(fault).__name__}: {fault}"
         ) from fault
     try:
-        factory = reduce(getattr, path.split("."), module)
+        factory: object = reduce(getattr, path.split("."), module)
     except AttributeError as fault:
         raise TesteeError(f"python:{target}: {fault}") from fault
     if not callable(factory):
         raise TesteeError(f"python:{target}: expected a callable, came {type(factory).__name__}")
-    made = factory()
-    if not isinstance(made, CodecTestee):
-        raise TesteeError(
-            f"python:{target}: expected a CodecTestee of it, came {type(made).__name__}"
-        )
-    return made
+    return factory
