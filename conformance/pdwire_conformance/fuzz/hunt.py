@@ -7,6 +7,8 @@ Rules:
   slip into another; faults that are known already are passed over.
 * Shrinking ends when its time is up: then only the best sample so far still counts as one.
 * What is timed is the property alone; drawing and shrinking are Hypothesis' own.
+* KeyboardInterrupt ends either way of trying and loses nothing: what was tried and caught
+  until then is given back, and the tally says that it was cut.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ class Tally:
     examples: int = 0
     seconds: float = 0.0
     wall_s: float = 0.0
+    cut: bool = False
+    """KeyboardInterrupt ended it."""
 
     def add(self, other: Tally) -> None:
         """Add another's."""
@@ -120,6 +124,8 @@ def hunt(
         _under_hypothesis(samples, watch, seed, examples)
     except Problem:
         pass  # the best sample is kept
+    except KeyboardInterrupt:
+        tally.cut = True
     except HypothesisException:
         if watch.best is None:
             raise  # flaky ones have a sample; anything else is a fault of ours
@@ -138,16 +144,19 @@ def sweep(
     """Try listed samples; of each cause that is not known the first sample that shows it."""
     tally, found = Tally(), dict[str, Caught]()
     begun = clock()
-    for sample in samples:
-        at = timer()
-        try:
-            check(sample)
-        except Problem as problem:
-            if problem.cause not in known:
-                caught = Caught(sample=sample, problem=problem, first=sample)
-                found.setdefault(problem.cause, caught)
-        tally.seconds += timer() - at
-        tally.examples += 1
+    try:
+        for sample in samples:
+            at = timer()
+            try:
+                check(sample)
+            except Problem as problem:
+                if problem.cause not in known:
+                    caught = Caught(sample=sample, problem=problem, first=sample)
+                    found.setdefault(problem.cause, caught)
+            tally.seconds += timer() - at
+            tally.examples += 1
+    except KeyboardInterrupt:
+        tally.cut = True
     tally.wall_s = clock() - begun
     return tally, list(found.values())
 

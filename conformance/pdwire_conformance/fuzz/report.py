@@ -32,6 +32,7 @@ def as_json(result: Result, paths: Sequence[Path]) -> Json:
         "seconds": round(result.seconds, 2),
         "cells": result.cells,
         "turns": result.turns,
+        "interrupted": result.interrupted,
         "properties": [_tally(name, tally) for name, tally in sorted(result.tallies.items())],
         "messages": [_tally(name, tally) for name, tally in sorted(result.messages.items())],
         "findings": [
@@ -78,6 +79,7 @@ def merge(parts: Sequence[Json]) -> Json:
         "seconds": max(part["seconds"] for part in parts),
         "cells": sum(part["cells"] for part in parts),
         "turns": sum(part["turns"] for part in parts),
+        "interrupted": any(part["interrupted"] for part in parts),
         "properties": _summed([each for part in parts for each in part["properties"]]),
         "messages": _summed([each for part in parts for each in part["messages"]]),
         "findings": list(found.values()),
@@ -112,7 +114,9 @@ def show(told: Json, to: Console) -> None:
         to.print(f"  {finding['replay']}", soft_wrap=True)
     to.print()
     count = len(told["findings"])
-    to.print("Nothing found." if not count else f"{count} finding{'s' if count > 1 else ''}.")
+    until = "Interrupted; until then: " if told["interrupted"] else ""
+    said = "nothing found." if not count else f"{count} finding{'s' if count > 1 else ''}."
+    to.print(until + said if until else said.capitalize())
 
 
 def _show_messages(told: Json, to: Console) -> None:

@@ -6,13 +6,15 @@ Rules:
   examples each; batches grow, so that every cell is tried a little soon and much in the end.
 * A cause that was found is passed over from then on, in every layout: one fault, one finding.
 * The clock is looked at between batches. A batch that began is finished.
+* An interrupted run ends before its next sample. What a sample showed that was being tried
+  then is not believed: the signal may have reached the testee as well.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -21,12 +23,14 @@ from hypothesis.strategies import SearchStrategy
 
 from pdwire import __version__
 from pdwire_conformance.testees.find import find_testee
+from pdwire_conformance.testees.protocol import TesteeError
 
 from .findings import Finding
 from .hunt import Caught, Tally, hunt, sweep
+from .interrupts import Interrupted
 from .plan import Cell, Choice, cells, cells_of_machines, seed_of
 from .properties import PROPERTIES, Context
-from .samples import Sample
+from .samples import Problem, Sample
 from .sides import Asked, Direct, Interpreted, Side
 
 __all__ = ["Machines", "Result", "Sides", "context_of", "fuzz", "open_sides"]
@@ -65,6 +69,7 @@ class Result:
     seconds: float = 0.0
     cells: int = 0
     turns: int = 0
+    interrupted: bool = False
     tallies: dict[str, Tally] = field(default_factory=dict)
     messages: dict[str, Tally] = field(default_factory=dict)
     """Of the property ``round-trip``, by message: ``mooncake.KVArgsRegisterInfo``."""
@@ -121,6 +126,7 @@ def fuzz(
     machines: Machines | None = None,
     told: Callable[[Result, Cell], None] = lambda _result, _cell: None,
     keep: Callable[[Finding], None] = lambda _finding: None,
+    interrupted: Interrupted = lambda: False,
     clock: Callable[[], float] = time.monotonic,
 ) -> Result:
     """Try every cell in turns for ``time_s`` seconds.
@@ -137,6 +143,7 @@ def fuzz(
         machines: properties of live managers.
         told: called before each turn, for progress.
         keep: called with each finding as soon as it is one.
+        interrupted: looked at before every sample; KeyboardInterrupt ends the run as well.
         clock: seconds.
     """
     found = cells(sides.target.hello, choice)
@@ -145,18 +152,25 @@ def fuzz(
     todo = found[part[0] :: part[1]]
     result = Result(target=sides.target.target, seed=seed, cells=len(todo))
     begun = clock()
-    hunted = _Hunt(sides=sides, machines=machines, seed=seed, known=set())
-    with suppress(KeyboardInterrupt):  # what was found until then is told
+    hunted = _Hunt(sides=sides, machines=machines, seed=seed, known=set(), interrupted=interrupted)
+    try:
         for cell, batch, count in _turns(todo, examples, listed=listed):
-            if clock() - begun >= time_s or (fail_fast and result.findings):
+            late = clock() - begun >= time_s
+            if late or interrupted() or (fail_fast and result.findings):
                 break
             told(result, cell)
             tally, caught = hunted.turn(cell, batch, count)
+            result.interrupted = tally.cut
             _note(result, cell, tally)
             for each in caught[:1] if fail_fast else caught:
                 finding = _finding(cell, each, sides, seed, clock() - begun)
                 result.findings.append(finding)
                 keep(finding)
+            if tally.cut:
+                break
+    except KeyboardInterrupt:  # between samples
+        result.interrupted = True
+    result.interrupted |= interrupted()
     result.seconds = clock() - begun
     return result
 
@@ -187,6 +201,7 @@ class _Hunt:
     machines: Machines | None
     seed: int
     known: set[str]
+    interrupted: Interrupted
 
     def turn(self, cell: Cell, batch: int, count: int) -> tuple[Tally, list[Caught]]:
         """One batch of a cell: ``count`` drawn samples, or with 0 those that are listed."""
@@ -195,15 +210,35 @@ class _Hunt:
             number = seed_of(self.seed, cell, batch)
             timer = self._timer(cell)
             tally, one = hunt(
-                drawn, check, seed=number, examples=count, known=self.known, timer=timer
+                drawn,
+                self._until_told(check),
+                seed=number,
+                examples=count,
+                known=self.known,
+                timer=timer,
             )
             caught = [] if one is None else [one]
         else:
             samples, check = _listed(cell, self.sides)
             timer = self._timer(cell)
-            tally, caught = sweep(samples, check, known=self.known, timer=timer)
+            tally, caught = sweep(samples, self._until_told(check), known=self.known, timer=timer)
         self.known |= {each.problem.cause for each in caught}
         return tally, caught
+
+    def _until_told(self, check: Check) -> Check:
+        """The check until the run is interrupted, KeyboardInterrupt from then on."""
+
+        def over(sample: Sample) -> None:
+            if self.interrupted():
+                raise KeyboardInterrupt
+            try:
+                check(sample)
+            except (Problem, TesteeError):
+                if self.interrupted():
+                    raise KeyboardInterrupt from None
+                raise
+
+        return over
 
     def _timer(self, cell: Cell) -> Callable[[], float]:
         """CPU time where all the work is this thread's, so that a busy machine shows less."""

@@ -1,14 +1,16 @@
 """``pdwire fuzz TARGET``: properties, for as long as one says.
 
 Rules: exit 0 where nothing was found, 1 where something was, 2 for wrong usage or a target
-that cannot be started. Progress is on stderr and only on a terminal. With ``--jobs`` the
-cells are dealt out to processes, each of which is this verb with a part of them.
+that cannot be started; a run that Ctrl-C ended early tells what it found and ends alike.
+Progress is on stderr and only on a terminal. With ``--jobs`` the cells are dealt out to
+processes, each of which is this verb with a part of them.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -20,13 +22,14 @@ from typing import Annotated, Any, Final
 import typer
 from rich.console import Console
 
-from pdwire.cli.console import FOUND, Format, Formatted, choose, console, fail, print_json
+from pdwire.cli.console import FOUND, Format, Formatted, choose, console, fail, print_json, remark
 from pdwire.errors import UnknownLayoutError
 from pdwire.wire import layout, releases
 from pdwire_conformance.proof.spec import load_spec
 from pdwire_conformance.testees.protocol import TesteeError
 
 from .findings import save
+from .interrupts import end, interrupts
 from .machines import machines
 from .plan import Cell, Choice, cells, cells_of_machines
 from .properties import PROPERTIES
@@ -38,6 +41,8 @@ __all__ = ["How", "command", "seconds_of"]
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 _BACKENDS: Final = tuple(each["name"] for each in load_spec()["backends"])
 _RELEASES: Final = tuple(load_spec()["releases"])
+_WHOLE: Final = (0, 1)
+"""The one part of a run in one process."""
 _PROPERTIES: Final = (*PROPERTIES, *machines().names)
 
 
@@ -168,21 +173,27 @@ def _here(how: How, part: tuple[int, int], say: Say) -> dict[str, Any]:
                 known += cells_of_machines(live.names, how.choice, live.backends)
             if not known:
                 fail(f"{how.target} has nothing of what was chosen")
-            result = fuzz(
-                sides,
-                how.choice,
-                seed=how.seed,
-                time_s=how.time_s,
-                part=part,
-                examples=how.examples,
-                fail_fast=how.fail_fast,
-                machines=live,
-                told=told,
-                keep=lambda finding: paths.append(save(finding, how.out)),
-            )
+            with interrupts(second=end if part == _WHOLE else _nothing) as interrupted:
+                result = fuzz(
+                    sides,
+                    how.choice,
+                    seed=how.seed,
+                    time_s=how.time_s,
+                    part=part,
+                    examples=how.examples,
+                    fail_fast=how.fail_fast,
+                    machines=live,
+                    told=told,
+                    keep=lambda finding: paths.append(save(finding, how.out)),
+                    interrupted=interrupted,
+                )
     except TesteeError as fault:
         fail(str(fault))
     return as_json(result, paths)
+
+
+def _nothing() -> None:
+    """A part hears of one Ctrl-C twice, from the terminal and from the run: once is enough."""
 
 
 @contextmanager
@@ -222,13 +233,32 @@ def _dealt(jobs: int, words: Sequence[str]) -> dict[str, Any]:
         )
         for n in range(jobs)
     ]
+
+    def every(number: signal.Signals) -> None:
+        for process in started:
+            process.send_signal(number)
+
+    def second() -> None:
+        every(signal.SIGKILL)
+        end()
+
     try:
-        said = [process.communicate()[0] for process in started]
+        with interrupts(lambda: every(signal.SIGINT), second) as interrupted:
+            said = [process.communicate()[0] for process in started]
     finally:
         for process in started:
             if process.poll() is None:
                 process.kill()
                 process.wait()
-    if any(process.returncode not in {0, FOUND} for process in started):
-        fail("a part of the run could not be made; its reason is above")
-    return merge([json.loads(text) for text in said])
+    told = [
+        json.loads(text)
+        for process, text in zip(started, said, strict=True)
+        if process.returncode in {0, FOUND} and text
+    ]
+    if len(told) < jobs:
+        if not interrupted():
+            fail("a part of the run could not be made; its reason is above")
+        remark(f"pdwire: {jobs - len(told)} of {jobs} parts ended before they could tell anything")
+    if not told:
+        raise KeyboardInterrupt
+    return merge(told)
