@@ -35,6 +35,7 @@ from pdwire_conformance.testees.protocol import Testee, TesteeError
 
 from . import covering, listing
 from .asked import AskedError, filters_of
+from .contradictions import contradictions
 from .events import CaseEvent, Event, write_event
 from .known import KnownError, load, packaged
 from .known_file import Entry
@@ -43,6 +44,7 @@ from .progress import telling
 from .run import run
 from .select import Filters, Item, scheduled
 from .skeleton import skeleton
+from .usable import unusable
 from .watched import Watched
 
 __all__ = ["command"]
@@ -51,6 +53,7 @@ _Words = list[str] | None
 
 
 def command(
+    context: typer.Context,
     targets: Annotated[
         _Words, typer.Argument(help="Whom to test: pdwire, sglang==0.5.23, cmd:./mine …")
     ] = None,
@@ -102,6 +105,14 @@ def command(
     format_: Formatted = Format.TABLE,
 ) -> None:
     """Run the conformance suite against a backend."""
+    reports = [_report(each) for each in report or ()]
+    for contradiction in contradictions(_given(context), _paths(events, write_known, reports)):
+        fail(contradiction)
+    if write_known is not None and write_known.is_file():
+        fail(
+            f"--write-known: {write_known} is there already, and its reasons would be lost: name "
+            "a new file, and move what you want from it into your list"
+        )
     suite = whole_suite()
     if coverage:
         _cover(suite, format_)
@@ -118,7 +129,6 @@ def command(
         suite,
         every_release=every_release,
     )
-    reports = dict(_report(each) for each in report or ())
     lists = _lists(known or [], shipped=not no_known)
     plans = [
         Plan(
@@ -144,7 +154,7 @@ def command(
     told = list(telling(_kept(plans, events)))
     if write_known is not None:
         _write(write_known, skeleton(told))
-    for form, path in reports.items():
+    for form, path in reports:
         _write(path, RENDERERS[form](told))
     if format_ is Format.JSON:
         typer.echo(RENDERERS["json"](told), nl=False)
@@ -152,6 +162,27 @@ def command(
         terminal.show(told, console())
     if not is_clean(gather(told)):
         raise typer.Exit(FOUND)
+
+
+def _given(context: typer.Context) -> list[str]:
+    """The options that stand on the command line, and ``a target`` where there is one."""
+    sources = {
+        each: context.get_parameter_source(str(each.name)) for each in context.command.params
+    }
+    return [
+        parameter.opts[0] if parameter.param_type_name == "option" else "a target"
+        for parameter, source in sources.items()
+        if source is not None and source.name == "COMMANDLINE"
+    ]
+
+
+def _paths(
+    events: Path | None, write_known: Path | None, reports: Sequence[tuple[str, Path]]
+) -> list[tuple[str, Path]]:
+    """What is to be written, and by which option."""
+    told = [("--events", events), ("--write-known", write_known)]
+    told += [(f"--report {form}", path) for form, path in reports]
+    return [(option, path) for option, path in told if path is not None]
 
 
 def _cover(suite: Sequence[Case], format_: Format) -> None:
@@ -173,6 +204,8 @@ def _maker(target: str, deadline_s: float) -> Callable[[], Testee]:
         make()
     except TesteeError as fault:
         fail(str(fault))
+    if why := unusable(target, deadline_s):
+        fail(why)
     return make
 
 

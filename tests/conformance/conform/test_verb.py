@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import json
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -12,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from pdwire_conformance.conform import verb as module
 from pdwire_conformance.conform.events import CaseEvent, EndEvent, StartEvent, read_events
+from pdwire_conformance.conform.usable import unusable
 from pdwire_conformance.suite.case import Case, Level, Live, Role
 from pdwire_conformance.suite.coverage import CoverageReport
 from pdwire_conformance.suite.load import cases
@@ -40,7 +44,10 @@ def as_json(schema: str, *arguments: str, code: int = 0) -> Any:  # noqa: ANN401
 
 @pytest.fixture(autouse=True)
 def suite(
-    a_case: MakeCase, fake: Callable[..., Testee], monkeypatch: pytest.MonkeyPatch
+    a_case: MakeCase,
+    fake: Callable[..., Testee],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> tuple[Case, ...]:
     """A small suite, and testees ``fake`` and ``other`` in place of the real ones."""
     cases = (
@@ -51,13 +58,14 @@ def suite(
     )
 
     def find(target: str, *, deadline_s: float = 30.0) -> Testee:
-        if target not in {"fake", "other"}:
+        if target not in {"fake", "other"} and not target.startswith(("cmd:", "python:")):
             raise TesteeError(f"no testee {target!r}, nor in {deadline_s:g} s")
         return fake()
 
     monkeypatch.setattr(module, "whole_suite", lambda: cases)
     monkeypatch.setattr(module, "find_testee", find)
     monkeypatch.setattr(module, "packaged", tuple)
+    monkeypatch.chdir(tmp_path)
     return cases
 
 
@@ -91,6 +99,24 @@ def test_the_stream_and_the_reports_are_written(tmp_path: Path) -> None:
         "values/good",
         "values/skipped",
     ]
+
+
+def test_a_module_that_leaves_python_is_no_target(tmp_path: Path) -> None:
+    tmp_path.joinpath("leaves.py").write_text("raise SystemExit(3)", encoding="utf-8")
+    assert "leaves with status 3" in unusable("python:leaves:make", 10.0)
+
+
+def test_a_module_that_hangs_is_left_to_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+    monkeypatch.setitem(sys.modules, "gate", SimpleNamespace(opened=gate))
+    tmp_path.joinpath("hangs.py").write_text("import gate\ngate.opened.wait(30)")
+    assert unusable("python:hangs:make", 0.05) == ""
+    gate.set()
+    for thread in threading.enumerate():
+        if thread.name == "look for python:hangs:make":
+            thread.join()
 
 
 def test_several_targets_run_one_after_another() -> None:
@@ -143,6 +169,23 @@ def test_what_failed_is_written_as_a_list_to_explain(tmp_path: Path) -> None:
     assert conform("fake", "--known", str(listed)).exit_code == 0
 
 
+def test_a_list_that_is_there_is_never_written_over(tmp_path: Path, said: list[str]) -> None:
+    listed = tmp_path / "known.toml"
+    text = 'schema = "pdwire.known/1"\n[[known]]\ncases = ["values/bad"]\nreason = "so"\n'
+    listed.write_text(text, encoding="utf-8")
+    result = conform("fake", "--known", str(listed), "--write-known", str(listed))
+    assert result.exit_code == 2
+    assert f"--write-known: {listed} is there already" in result.stderr
+    assert listed.read_text(encoding="utf-8") == text
+    assert said == []
+
+
+def test_reports_of_one_form_are_all_written(tmp_path: Path) -> None:
+    paths = [tmp_path / "one.xml", tmp_path / "two.xml"]
+    conform("fake", *(word for path in paths for word in ("--report", f"junit={path}")))
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
 def test_the_list_shows_codec_cases_and_runs_nothing(said: list[str]) -> None:
     result = conform("--list")
     assert result.exit_code == 0
@@ -170,6 +213,10 @@ def test_the_list_of_a_target_says_at_which_releases(said: list[str]) -> None:
     [
         ((), "whom to test? A target is one of: pdwire, "),
         (("nobody",), "no testee 'nobody', nor in 30 s"),
+        (("fake", "cmd:./nofile --flag"), "cmd:./nofile --flag: no program './nofile' that can"),
+        (("fake", "python:nomodule:make"), "nomodule cannot be imported: ModuleNotFoundError"),
+        (("fake", "python:json:Nope"), "python:json:Nope: module 'json' has no attribute 'Nope'"),
+        (("fake", "python:json:__name__"), "expected a callable, came str"),
         (("nobody", "--deadline", "2"), "no testee 'nobody', nor in 2 s"),
         (("fake", "--case", "values/god"), "no case 'values/god'; did you mean 'values/good'?"),
         (("fake", "--level", "must not"), "no level 'MUST NOT'"),
@@ -179,15 +226,25 @@ def test_the_list_of_a_target_says_at_which_releases(said: list[str]) -> None:
         (("fake", "--message", "Info"), "no message 'Info'; did you mean 'TransferInfo'?"),
         (("fake", "--report", "conform.xml"), "expected FORM=PATH"),
         (("fake", "--report", "juni=x"), "no report form 'juni'; did you mean 'junit'?"),
+        (("--coverage", "--list"), "whole suite and runs nothing: it goes without --list"),
+        (("--coverage", "--level", "MUST"), "it goes without --level"),
+        (("--coverage", "fake", "--role", "all"), "it goes without a target, --role"),
+        (("--list", "--events", "z"), "--list runs nothing, so there is nothing to write: leave"),
+        (("--list", "fake", "--report", "junit=z"), "leave --report"),
+        (("fake", "--report", "json=z", "--report", "html=./z"), "--report json and --report html"),
+        (("fake", "--events", "z", "--report", "html=z"), "write the same file z: give each"),
         (("fake", "--events", "/nowhere/at/all"), "cannot write /nowhere/at/all"),
         (("fake", "--known", "/nowhere/at/all"), "/nowhere/at/all: cannot be read"),
     ],
 )
-def test_wrong_usage_exits_2_and_says_what_is_right(arguments: tuple[str, ...], told: str) -> None:
+def test_wrong_usage_exits_2_and_says_what_is_right(
+    arguments: tuple[str, ...], told: str, said: list[str]
+) -> None:
     result = conform(*arguments)
     assert result.exit_code == 2
     assert told in result.stderr
     assert result.stdout == ""
+    assert "start" not in said
 
 
 def test_no_option_chooses_by_tags_because_no_case_has_any() -> None:
