@@ -14,15 +14,25 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Final
 
 import jsonschema
 
 from .samples import Sample, read_sample
 
-__all__ = ["SCHEMA", "Finding", "FindingError", "read_finding", "replay_command", "save"]
+__all__ = [
+    "SCHEMA",
+    "Finding",
+    "FindingError",
+    "check_folder",
+    "read_finding",
+    "replay_command",
+    "save",
+]
 
 SCHEMA: Final = "pdwire.finding/1"
 _NAMES: Final = (
@@ -88,6 +98,27 @@ def save(finding: Finding, folder: Path) -> Path:
     except FileExistsError:
         pass  # this cause is told of already
     return path
+
+
+def check_folder(folder: Path) -> None:
+    """Whether findings can be kept there, found out by writing a file; nothing is left of it.
+
+    Raises:
+        FindingError: they cannot.
+    """
+    lacking = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as fault:
+        raise FindingError(
+            f"findings cannot be kept in {folder}: {fault.strerror or fault}; name a folder"
+        ) from fault
+    finally:
+        for each in lacking:
+            with suppress(OSError):  # another run may keep something there by now
+                each.rmdir()
 
 
 def replay_command(path: Path) -> str:

@@ -28,7 +28,7 @@ from pdwire.wire import layout, releases
 from pdwire_conformance.proof.spec import load_spec
 from pdwire_conformance.testees.protocol import TesteeError
 
-from .findings import save
+from .findings import Finding, FindingError, check_folder, save
 from .interrupts import end, interrupts
 from .machines import machines
 from .plan import Cell, Choice, cells, cells_of_machines
@@ -92,11 +92,14 @@ def command(
         fail_fast=fail_fast,
         out=out,
     )
+    chosen = _part(part)
+    if chosen == _WHOLE:  # of a part the run has seen to it
+        _writable(out)
     if jobs > 1:
         told = _dealt(jobs, _words(how))
     else:
         with _progress() as say:
-            told = _here(how, _part(part), say)
+            told = _here(how, chosen, say)
     if format_ is Format.JSON:
         print_json(told)
     else:
@@ -146,6 +149,13 @@ def _message(backend: str, message: str, release: str) -> None:
     fail(reasons[0])
 
 
+def _writable(out: Path) -> None:
+    try:
+        check_folder(out)
+    except FindingError as fault:
+        fail(f"--out: {fault}")
+
+
 def _part(told: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d+)/([1-9]\d*)", told)
     if found is None or int(found[1]) >= int(found[2]):
@@ -184,12 +194,22 @@ def _here(how: How, part: tuple[int, int], say: Say) -> dict[str, Any]:
                     fail_fast=how.fail_fast,
                     machines=live,
                     told=told,
-                    keep=lambda finding: paths.append(save(finding, how.out)),
+                    keep=lambda finding: paths.append(_kept(finding, how.out)),
                     interrupted=interrupted,
                 )
     except TesteeError as fault:
         fail(str(fault))
     return as_json(result, paths)
+
+
+def _kept(finding: Finding, folder: Path) -> Path:
+    """Where the finding is; one that cannot be written (a full disk) is told all the same."""
+    try:
+        return save(finding, folder)
+    except OSError as fault:
+        path = folder / finding.file_name
+        remark(f"pdwire: {path} could not be written: {fault.strerror or fault}")
+        return path
 
 
 def _nothing() -> None:

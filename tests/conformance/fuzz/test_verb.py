@@ -13,7 +13,8 @@ from tests.conformance.fuzz.planted import FAULTS, Planted
 from typer.testing import CliRunner, Result
 
 from pdwire.cli.app import app
-from pdwire_conformance.fuzz.findings import Finding, save, schema
+from pdwire_conformance.fuzz import verb
+from pdwire_conformance.fuzz.findings import Finding, check_folder, save, schema
 from pdwire_conformance.fuzz.samples import Sample
 from pdwire_conformance.fuzz.verb import seconds_of
 from pdwire_conformance.testees.protocol import Hello, Skipped
@@ -181,6 +182,37 @@ def test_wrong_usage_says_what_would_be_right(words: list[str], said: str) -> No
     done = run("fuzz", *words)
     assert done.exit_code == 2
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_where_findings_cannot_be_kept_nothing_is_run(tmp_path: Path, jobs: str) -> None:
+    file = tmp_path / "k.toml"
+    file.write_text("mine", encoding="utf-8")
+    for out, said in ((file, "File exists"), (Path("/proc/nope"), "No such file"),
+                      (file / "in", "Not a directory")):  # fmt: skip
+        done = run("fuzz", "nonsense", "--jobs", jobs, "--out", out)
+        assert done.exit_code == 2
+        assert f"--out: findings cannot be kept in {out}: {said}" in done.stderr
+        assert "testee" not in done.stderr
+    assert file.read_text(encoding="utf-8") == "mine"
+
+
+def test_looking_whether_findings_can_be_kept_leaves_nothing(tmp_path: Path) -> None:
+    check_folder(tmp_path / "a" / "b")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_finding_that_cannot_be_written_is_told_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(verb, "save", full)
+    done = run("fuzz", PLANTED, *ONE, "--fail-fast", "--out", tmp_path)
+    assert done.exit_code == 1
+    assert "1 finding." in done.stdout
+    assert "could not be written: No space left on device" in done.stderr
 
 
 def test_jobs_deal_the_cells_out_and_merge_what_they_found(tmp_path: Path) -> None:
