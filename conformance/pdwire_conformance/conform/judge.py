@@ -17,8 +17,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from pdwire_conformance.reports.text import cut_hex, frame_text
 from pdwire_conformance.suite.case import (
     Accept,
     Ambiguous,
@@ -35,6 +36,8 @@ from pdwire_conformance.testees.protocol import Answer, Hello, Request
 __all__ = ["Judgement", "judge", "request_of", "show", "unasked"]
 
 Json = Mapping[str, Any]
+_MOST: Final = 64
+"""Bytes in hex of a frame that has its text beside it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,9 +145,16 @@ def _encoded(wanted: tuple[bytes, ...], answer: Answer) -> Judgement:
     at = next(n for n, (a, b) in enumerate(zip(expected, came, strict=True)) if a != b)
     return Judgement(
         ok=False,
-        expected=f"frame {at} of the multipart: {_short(expected[at])}",
-        came=_short(str(came[at])),
+        expected=f"frame {at} of the multipart: {_frame(expected[at])}",
+        came=_frame(str(came[at])),
     )
+
+
+def _frame(frame: str) -> str:
+    """A frame's hex, and its text beside it where it has one; an empty frame says so."""
+    if text := frame_text(frame):
+        return _short(f"{cut_hex(frame, _MOST)} {text}")
+    return _short(frame) or "(empty)"
 
 
 def _same_body(wanted: list[str], came: list[str]) -> bool:

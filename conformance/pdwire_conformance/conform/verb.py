@@ -37,7 +37,7 @@ from . import covering, listing
 from .asked import AskedError, filters_of
 from .contradictions import contradictions
 from .events import CaseEvent, Event, write_event
-from .known import KnownError, load, packaged
+from .known import KnownError, elsewhere, load, packaged
 from .known_file import Entry
 from .plan import RESTARTS, Plan
 from .progress import telling
@@ -129,7 +129,7 @@ def command(
         suite,
         every_release=every_release,
     )
-    lists = _lists(known or [], shipped=not no_known)
+    lists = _lists(known or [], targets or [], shipped=not no_known)
     plans = [
         Plan(
             target=target,
@@ -232,11 +232,15 @@ def _report(told: str) -> tuple[str, Path]:
     return form, Path(path)
 
 
-def _lists(paths: list[Path], *, shipped: bool) -> tuple[Entry, ...]:
+def _lists(paths: list[Path], targets: Sequence[str], *, shipped: bool) -> tuple[Entry, ...]:
     try:
-        return (*(packaged() if shipped else ()), *load(paths))
+        added = load(paths)
+        entries = (*(packaged() if shipped else ()), *added)
     except KnownError as fault:
         fail(f"the list of known failures cannot be used\n{fault}")
+    for unused in elsewhere(added, targets) if targets else ():
+        remark(f"--known: {unused}")
+    return entries
 
 
 def _kept(plans: Sequence[Plan], path: Path | None) -> Iterator[Event]:

@@ -142,6 +142,14 @@ def test_a_known_list_makes_the_run_clean_and_a_pass_an_error(tmp_path: Path) ->
     assert "UNEXPECTED values/good" in result.stdout
 
 
+def test_a_list_about_other_targets_is_remarked_upon(tmp_path: Path) -> None:
+    listed = tmp_path / "known.toml"
+    text = 'schema = "pdwire.known/1"\n[[known]]\ntargets = ["cmd:./other"]\n'
+    listed.write_text(f'{text}cases = ["values/bad"]\nreason = "so"\n', encoding="utf-8")
+    about = "no entry is about fake (they are about cmd:./other)"
+    assert conform("fake", "--known", str(listed)).stderr == f"--known: {listed}: {about}\n"
+
+
 def test_a_filter_makes_no_entry_unmatched(tmp_path: Path) -> None:
     listed = tmp_path / "known.toml"
     listed.write_text(
