@@ -21,12 +21,13 @@ from pdwire.strategies.sweeps import edge_examples, listed_faults
 from .context import Context
 from .samples import Sample
 
-__all__ = ["anything", "edges", "faults", "faulty", "mutated", "nothing", "valid"]
+__all__ = ["anything", "edges", "faults", "faulty", "mutated", "nothing", "of_example", "valid"]
 
 _swept: dict[str, list[Example]] = {}
 
 
-def _of_example(context: Context, example: Example) -> Sample:
+def of_example(context: Context, example: Example) -> Sample:
+    """A message, with what the target encodes."""
     return Sample(
         values=example.values,
         frames=example.spelled,
@@ -47,7 +48,7 @@ def _of_fault(fault: Faulty) -> Sample:
 
 def valid(context: Context) -> SearchStrategy[Sample]:
     """Messages, in every spelling."""
-    return examples_of(context.subject).map(partial(_of_example, context))
+    return examples_of(context.subject).map(partial(of_example, context))
 
 
 def faulty(context: Context) -> SearchStrategy[Sample]:
@@ -60,7 +61,7 @@ def edges(context: Context) -> Iterator[Sample]:
     key = context.subject.name
     if key not in _swept:
         _swept[key] = list(edge_examples(context.subject))
-    return (_of_example(context, example) for example in _swept[key])
+    return (of_example(context, example) for example in _swept[key])
 
 
 def faults(context: Context) -> Iterator[Sample]:

@@ -4,6 +4,8 @@ Rules:
 
 * First the listed samples of every cell, once. Then cells take turns, a batch of drawn
   examples each; batches grow, so that every cell is tried a little soon and much in the end.
+* What was found is made simpler, field by field, where the sample is a message: Hypothesis
+  does not do that to what is listed, and sees no further than its next smaller number.
 * A cause that was found is passed over from then on, in every layout: one fault, one finding.
 * The clock is looked at between batches. A batch that began is finished.
 * An interrupted run ends before its next sample. What a sample showed that was being tried
@@ -32,11 +34,13 @@ from .plan import Cell, Choice, cells, cells_of_machines, seed_of
 from .properties import PROPERTIES, Context
 from .samples import Problem, Sample
 from .sides import Asked, Direct, Interpreted, Side
+from .simplify import simplified
 
 __all__ = ["Machines", "Result", "Sides", "context_of", "fuzz", "open_sides"]
 
 _BATCHES: Final = (10, 25, 50, 100)
 """Examples of a cell's first, second … turn; the last number goes for all later ones."""
+_SHRINK_S: Final = 15.0
 _DEAR: Final = frozenset({"differential", "against"})
 """Properties that ask somebody slow as well: their listed samples come last."""
 
@@ -160,13 +164,14 @@ def fuzz(
                 break
             told(result, cell)
             tally, caught = hunted.turn(cell, batch, count)
-            result.interrupted = tally.cut
             _note(result, cell, tally)
+            result.interrupted = tally.cut
             for each in caught[:1] if fail_fast else caught:
-                finding = _finding(cell, each, sides, seed, clock() - begun)
+                simplest = hunted.simplest(cell, each, time_s - (clock() - begun))
+                finding = _finding(cell, simplest, sides, seed, clock() - begun)
                 result.findings.append(finding)
                 keep(finding)
-            if tally.cut:
+            if result.interrupted:
                 break
     except KeyboardInterrupt:  # between samples
         result.interrupted = True
@@ -224,6 +229,14 @@ class _Hunt:
             tally, caught = sweep(samples, self._until_told(check), known=self.known, timer=timer)
         self.known |= {each.problem.cause for each in caught}
         return tally, caught
+
+    def simplest(self, cell: Cell, caught: Caught, left_s: float) -> Caught:
+        """What was caught, made simpler within the time that is left, or a second."""
+        if cell.subject is None or caught.sample.values is None:
+            return caught
+        context = context_of(cell, self.sides)
+        check = self._until_told(partial(PROPERTIES[cell.prop].check, context))
+        return simplified(context, check, caught, shrink_s=max(1.0, min(_SHRINK_S, left_s)))
 
     def _until_told(self, check: Check) -> Check:
         """The check until the run is interrupted, KeyboardInterrupt from then on."""

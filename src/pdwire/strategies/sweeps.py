@@ -23,7 +23,7 @@ from pdwire.strategies.scalars import listed
 from pdwire.strategies.spellings import canonical
 from pdwire.strategies.subjects import Subject
 
-__all__ = ["edge_examples", "listed_faults", "simplest"]
+__all__ = ["edge_examples", "listed_faults", "settled", "simplest"]
 
 Values = dict[str, Any]
 _FIRST: Final = settings(
@@ -52,7 +52,7 @@ def edge_examples(subject: Subject) -> Iterator[Example]:
     yield base
     for name, slot in subject.slots.items():
         for value in _values(subject, slot):
-            changed = _settled(subject, {**base.values, name: value}, name)
+            changed = settled(subject, {**base.values, name: value}, name)
             if changed is not None:
                 frames = canonical(subject, changed)
                 yield Example(subject=subject, values=changed, spelled=frames, canonical=frames)
@@ -65,7 +65,7 @@ def _values(subject: Subject, slot: Slot) -> list[Any]:
     return ([slot.empty.value] if isinstance(slot.empty, Given) else []) + filled
 
 
-def _settled(subject: Subject, values: Values, name: str) -> Values | None:
+def settled(subject: Subject, values: Values, name: str) -> Values | None:
     """The values with the others made to fit ``name``'s; ``None`` where that cannot be."""
     _fill_tail(subject, values, name)
     for rule in subject.layout.invariants:

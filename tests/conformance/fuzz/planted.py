@@ -182,6 +182,12 @@ def spaces(right: Codec[Any]) -> Codec[Any]:
     return replace(right, decode=decode)
 
 
+def through_float(message: Message, _: Frames) -> Message:
+    """A number is read by a parser that makes floats of numbers."""
+    m: Any = message
+    return changed(m, room=int(float(m.room)))
+
+
 _REGISTRATION: Final = ("mooncake", "KVArgsRegisterInfo")
 _TRANSFER: Final = ("nixl", "TransferInfo")
 FAULTS: Final[dict[str, Fault]] = {
@@ -201,6 +207,7 @@ FAULTS: Final[dict[str, Fault]] = {
         "padded": (("mori", "TransferInfo"), encoding(padded)),
         "cut_text": (_TRANSFER, decoding(cut_text)),
         "spaces": (_TRANSFER, spaces),
+        "through_float": (_TRANSFER, decoding(through_float)),
     }.items()
 }
 

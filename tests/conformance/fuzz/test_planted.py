@@ -9,6 +9,8 @@ from typing import Final
 import pytest
 from tests.conformance.fuzz.planted import FAULTS
 
+from pdwire.strategies.subjects import subject
+from pdwire.strategies.sweeps import simplest
 from pdwire_conformance.fuzz.findings import Finding, read_finding, save
 from pdwire_conformance.fuzz.plan import Choice
 from pdwire_conformance.fuzz.replay import Verdict, replay
@@ -31,6 +33,7 @@ CAUSES: Final = {
     "padded": "mori.TransferInfo: decode dst_kv_indices",
     "cut_text": f"{TRANSFER}: round trip agent_name",
     "spaces": f"{TRANSFER}: refuse spelling room",
+    "through_float": f"{TRANSFER}: round trip room",
 }
 
 
@@ -64,6 +67,26 @@ def test_what_is_drawn_shrinks_to_the_one_value_that_matters() -> None:
     assert three["endpoint"] == "h"
     assert three["staging_base_ptr"] == 0
     assert three["dst_state_data_ptrs"] == []
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_number_is_the_least_that_shows_the_fault(*, listed: bool) -> None:
+    """Not a large one that is on the list, nor one that halving alone ends at."""
+    values = dict(found("through_float", "round-trip", listed=listed).sample.values or {})
+    assert values["room"] == 2**53 + 1
+    del values["room"]
+    base = dict(simplest(subject("nixl", "TransferInfo")).values)
+    del base["room"]
+    assert values == base
+
+
+def test_what_is_listed_is_made_simpler_too() -> None:
+    signed = dict(found("signed", "round-trip").sample.values or {})
+    assert signed["dst_kv_item_len"] == 2**31
+    cut = dict(found("cut_text", "round-trip").sample.values or {})
+    assert len(cut["agent_name"]) == 64
+    dropped = dict(found("last_dropped", "round-trip").sample.values or {})
+    assert dropped["dst_kv_ptrs"] == [0]
 
 
 def test_a_finding_is_a_file_that_replays(tmp_path: Path) -> None:
