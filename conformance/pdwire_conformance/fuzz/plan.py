@@ -46,7 +46,12 @@ class Cell:
     @property
     def name(self) -> str:
         """``round-trip nixl/TransferInfo/r5``."""
-        return f"{self.prop} {self.backend if self.subject is None else self.subject.name}"
+        return f"{self.prop} {self.place}"
+
+    @property
+    def place(self) -> str:
+        """``nixl/TransferInfo/r5``; of a machine the backend."""
+        return self.backend if self.subject is None else self.subject.name
 
 
 def cells(hello: Hello, choice: Choice) -> list[Cell]:

@@ -1,6 +1,7 @@
 """What a run found, as a table or as JSON (``pdwire.fuzz/1``, ``docs/schema/fuzz.schema.json``).
 
-Rules: the JSON of several parts of one run merges into the JSON of the run; a cause that
+Rules: what the run had no time for is named, and then nobody says only that nothing was
+found. The JSON of several parts of one run merges into the JSON of the run; a cause that
 two parts found is told once.
 """
 
@@ -33,12 +34,25 @@ def as_json(result: Result, paths: Sequence[Path]) -> Json:
         "cells": result.cells,
         "turns": result.turns,
         "interrupted": result.interrupted,
-        "properties": [_tally(name, tally) for name, tally in sorted(result.tallies.items())],
+        "properties": [
+            {**_tally(name, tally), "places": len(result.places[name])}
+            for name, tally in sorted(result.tallies.items())
+        ],
         "messages": [_tally(name, tally) for name, tally in sorted(result.messages.items())],
+        "not_reached": _not_reached(result.places),
         "findings": [
             _finding(finding, path) for finding, path in zip(result.findings, paths, strict=True)
         ],
     }
+
+
+def _not_reached(places: Mapping[str, Mapping[str, int]]) -> list[Json]:
+    """Properties with the places that no example was tried at."""
+    lacking = {
+        prop: sorted(place for place, examples in each.items() if not examples)
+        for prop, each in places.items()
+    }
+    return [{"property": prop, "places": found} for prop, found in sorted(lacking.items()) if found]
 
 
 def _tally(name: str, tally: Tally) -> Json:
@@ -80,10 +94,28 @@ def merge(parts: Sequence[Json]) -> Json:
         "cells": sum(part["cells"] for part in parts),
         "turns": sum(part["turns"] for part in parts),
         "interrupted": any(part["interrupted"] for part in parts),
-        "properties": _summed([each for part in parts for each in part["properties"]]),
+        "properties": [
+            {**each, "places": sum(_places(part, each["name"]) for part in parts)}
+            for each in _summed([each for part in parts for each in part["properties"]])
+        ],
         "messages": _summed([each for part in parts for each in part["messages"]]),
+        "not_reached": _merged(parts),
         "findings": list(found.values()),
     }
+
+
+def _places(part: Json, prop: str) -> int:
+    return sum(each["places"] for each in part["properties"] if each["name"] == prop)
+
+
+def _merged(parts: Sequence[Json]) -> list[Json]:
+    """Parts have different cells: what one did not reach no other was to."""
+    found: dict[str, Json] = {}
+    for each in (each for part in parts for each in part["not_reached"]):
+        name = each["property"]
+        sofar = found.setdefault(name, {"property": name, "places": []})
+        sofar["places"] = sorted([*sofar["places"], *each["places"]])
+    return [found[name] for name in sorted(found)]
 
 
 def _summed(tallies: Sequence[Mapping[str, Any]]) -> list[Json]:
@@ -113,10 +145,29 @@ def show(told: Json, to: Console) -> None:
         to.print(f"  came     {finding['came']}", soft_wrap=True)
         to.print(f"  {finding['replay']}", soft_wrap=True)
     to.print()
-    count = len(told["findings"])
+    _show_end(told, to)
+
+
+def _show_end(told: Json, to: Console) -> None:
+    """One line for what was found, one for what was never tried."""
+    count, lacking = len(told["findings"]), told["not_reached"]
+    said = f"{count} finding{'s' if count > 1 else ''}" if count else "nothing found"
+    if lacking and not count:
+        said += " in what was reached"
     until = "Interrupted; until then: " if told["interrupted"] else ""
-    said = "nothing found." if not count else f"{count} finding{'s' if count > 1 else ''}."
-    to.print(until + said if until else said.capitalize())
+    to.print(f"{until}{said}." if until else f"{said[0].upper()}{said[1:]}.")
+    if lacking:
+        named = "; ".join(_lacking(each, _places(told, each["property"])) for each in lacking)
+        to.print(f"Not reached: {named}.", soft_wrap=True)
+
+
+def _lacking(each: Json, of: int) -> str:
+    """``rooms``, or of a property that was tried somewhere ``differential at 14 of 62``."""
+    missing = len(each["places"])
+    if missing == of:
+        return str(each["property"])
+    named = ", ".join(each["places"][:2]) + (", …" if missing > 2 else "")
+    return f"{each['property']} at {missing} of {of} ({named})"
 
 
 def _show_messages(told: Json, to: Console) -> None:

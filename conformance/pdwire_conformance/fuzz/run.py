@@ -78,6 +78,8 @@ class Result:
     messages: dict[str, Tally] = field(default_factory=dict)
     """Of the property ``round-trip``, by message: ``mooncake.KVArgsRegisterInfo``."""
     findings: list[Finding] = field(default_factory=list)
+    places: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Property -> place -> examples, 0 of those that the run did not get to."""
 
 
 def open_sides(stack: ExitStack, target: str, against: str = "") -> Sides:
@@ -155,6 +157,9 @@ def fuzz(
         found += cells_of_machines(machines.names, choice, machines.backends)
     todo = found[part[0] :: part[1]]
     result = Result(target=sides.target.target, seed=seed, cells=len(todo))
+    for cell in todo:
+        result.tallies[cell.prop] = Tally()
+        result.places.setdefault(cell.prop, {})[cell.place] = 0
     begun = clock()
     hunted = _Hunt(sides=sides, machines=machines, seed=seed, known=set(), interrupted=interrupted)
     try:
@@ -277,7 +282,8 @@ def _drawn(
 
 def _note(result: Result, cell: Cell, tally: Tally) -> None:
     result.turns += 1
-    result.tallies.setdefault(cell.prop, Tally()).add(tally)
+    result.tallies[cell.prop].add(tally)
+    result.places[cell.prop][cell.place] += tally.examples
     if cell.prop == "round-trip" and cell.subject is not None:
         result.messages.setdefault(cell.subject.message.key, Tally()).add(tally)
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from rich.console import Console
 from tests.conformance.fuzz.planted import FAULTS, Planted
 from typer.testing import CliRunner, Result
 
 from pdwire.cli.app import app
 from pdwire_conformance.fuzz import verb
 from pdwire_conformance.fuzz.findings import Finding, check_folder, save, schema
+from pdwire_conformance.fuzz.report import merge, show
+from pdwire_conformance.fuzz.run import fuzz
 from pdwire_conformance.fuzz.samples import Sample
 from pdwire_conformance.fuzz.verb import seconds_of
 from pdwire_conformance.testees.protocol import Hello, Skipped
@@ -213,6 +218,56 @@ def test_a_finding_that_cannot_be_written_is_told_all_the_same(
     assert done.exit_code == 1
     assert "1 finding." in done.stdout
     assert "could not be written: No space left on device" in done.stderr
+
+
+def short(*words: str) -> list[str]:
+    """A run that has time for its first turn only."""
+    chosen = ["--property", "round-trip", "--property", "rooms", "--release", "0.5.23"]
+    return ["fuzz", "pdwire", "--backend", "nixl", *chosen, "--time", "0.000001s", *words]
+
+
+def test_what_a_short_run_did_not_reach_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = iter((0.0, 0.0))  # begun, the first turn's; time is up then
+    shortened = partial(fuzz, clock=lambda: next(ticks, 9.0))
+    monkeypatch.setattr(verb, "fuzz", shortened)
+    told = json.loads(run(*short("--format", "json", "--out", str(tmp_path))).stdout)
+    jsonschema.validate(told, shape("fuzz"))
+    tried = {each["name"]: (each["examples"], each["places"]) for each in told["properties"]}
+    assert tried["rooms"] == (0, 1)
+    assert tried["round-trip"][0] > 0
+    missed = {each["property"]: each["places"] for each in told["not_reached"]}
+    assert missed["rooms"] == ["nixl"]
+    assert len(missed["round-trip"]) == tried["round-trip"][1] - 1
+
+
+def test_a_short_run_does_not_say_just_that_nothing_was_found(tmp_path: Path) -> None:
+    done = run(*short("--out", str(tmp_path)))
+    assert "Nothing found in what was reached." in done.stdout
+    assert "Not reached: rooms; round-trip." in done.stdout
+    whole = run("fuzz", "pdwire", *ONE, "--property", "recognise", "--examples", "1")
+    assert whole.stdout.endswith("\nNothing found.\n")
+
+
+def test_parts_did_not_reach_what_each_of_them_did_not() -> None:
+    def part(name: str, missed: list[str], examples: int) -> dict[str, Any]:
+        row = {"name": name, "examples": examples, "wall_s": 1.0, "check_s": 1.0, "places": 2}
+        return {
+            "schema": "", "target": "mine", "seed": 0, "seconds": 1.0, "cells": 2, "turns": 1,
+            "interrupted": False, "messages": [], "findings": [], "properties": [row],
+            "not_reached": [{"property": name, "places": missed}] if missed else [],
+        }  # fmt: skip
+
+    merged = merge([part("rooms", ["b", "c"], 0), part("rooms", [], 5), part("refusal", ["a"], 1)])
+    assert merged["not_reached"] == [
+        {"property": "refusal", "places": ["a"]},
+        {"property": "rooms", "places": ["b", "c"]},
+    ]
+    to = Console(file=io.StringIO(), width=100)
+    show(merged, to)
+    said = to.file.getvalue()  # type: ignore[attr-defined] # it is the file above
+    assert "Not reached: refusal at 1 of 2 (a); rooms at 2 of 4 (b, c)." in said
 
 
 def test_jobs_deal_the_cells_out_and_merge_what_they_found(tmp_path: Path) -> None:
