@@ -47,6 +47,7 @@ from .known import KnownError, elsewhere, load
 from .known_file import Entry
 from .plan import Plan
 from .select import Filters, Item
+from .unclaimed import register, sentence
 
 __all__ = ["BackendConformance"]
 
@@ -91,6 +92,7 @@ class BackendConformance:
             return
         held = self._held(whole_suite())
         metafunc.config.add_cleanup(held.close)
+        register(metafunc.config, held.plan.target, held.unclaimed)
         metafunc.parametrize(
             ("pdwire_held", "pdwire_item"),
             [pytest.param(held, item, id=item.id, marks=_marks(held, item)) for item in held.items],
@@ -111,7 +113,8 @@ class BackendConformance:
             raise _refusal(type(self), [f"make_testee: it does not start: {fault}"]) from fault
         problems = held.problems()
         if not held.items:
-            problems.append("no case that meets the filters applies to the testee")
+            unclaimed = f"; {sentence(held.unclaimed)}" if held.unclaimed else ""
+            problems.append(f"no case that meets the filters applies to the testee{unclaimed}")
         if problems:
             held.close()
         _refuse(type(self), problems)

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from pdwire_conformance.testees.protocol import Answer, Hello
 
-from .judge import judge, request_of, unasked
+from .judge import judge, request_of
 from .known import Known
 from .outcome import End, Outcome, judged, worst
 from .seat import Broken, Seat
@@ -29,18 +29,9 @@ def ask(
     items: Sequence[Item], seat: Seat, hello: Hello, *, known: Known, repeat: int = 1
 ) -> Iterator[tuple[Item, Outcome]]:
     """The outcome of each item, in order; all are asked before the first is given."""
-    reasons = {item.id: unasked(item.case, hello) for item in items}
-    asked = [item for item in items if not reasons[item.id]]
-    rounds = [_once(asked, seat, hello) for _ in range(repeat)]
-    answered = {
-        item.id: worst(outcomes)
-        for item, outcomes in zip(asked, zip(*rounds, strict=True), strict=True)
-    }
-    for item in items:
-        if reasons[item.id]:
-            yield item, Outcome(end=End.SKIPPED, reason=reasons[item.id])
-        else:
-            yield item, _again(item, answered[item.id], seat, hello, known)
+    rounds = [_once(items, seat, hello) for _ in range(repeat)]
+    for item, outcomes in zip(items, zip(*rounds, strict=True), strict=True):
+        yield item, _again(item, worst(outcomes), seat, hello, known)
 
 
 def _again(item: Item, outcome: Outcome, seat: Seat, hello: Hello, known: Known) -> Outcome:

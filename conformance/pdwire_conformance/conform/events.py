@@ -91,6 +91,8 @@ class StartEvent:
     started: str
     """UTC, ISO 8601."""
     filters: dict[str, Any] = field(default_factory=dict)
+    unclaimed: int = 0
+    """Cases that meet the filters and are about what the testee does not claim: not run."""
     schema: str = SCHEMA
     event: str = "start"
 

@@ -18,7 +18,7 @@ from .outcome import Outcome
 from .plan import Plan
 from .run import case_event
 from .seat import Budget, Seat
-from .select import Item, scheduled
+from .select import Item, selection
 from .telling import tell
 
 __all__ = ["Held"]
@@ -38,7 +38,8 @@ class Held:
         except TesteeError:
             self.close()
             raise
-        self.items = scheduled(plan.cases, self._hello.releases, plan.filters)
+        chosen = selection(plan.cases, self._hello, plan.filters)
+        self.items, self.unclaimed = chosen.items, chosen.unclaimed
 
     def problems(self) -> list[str]:
         """What is wrong with the lists of known failures."""

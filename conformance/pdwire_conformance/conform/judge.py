@@ -70,7 +70,7 @@ def request_of(case: Case, release: str) -> Request:
 
 
 def unasked(case: Case, hello: Hello) -> str:
-    """Why the testee is not asked this case; empty when it is."""
+    """Why the testee does not claim what this case is about; empty when it does."""
     if case.role not in hello.roles:
         return f"it does not play the role {case.role}"
     if case.backend not in hello.releases:

@@ -27,6 +27,7 @@ from .held import Held
 from .known import KnownError, elsewhere, load, packaged
 from .plan import Plan
 from .select import Item
+from .unclaimed import register, sentence
 
 __all__ = [
     "pytest_collection_modifyitems",
@@ -81,7 +82,10 @@ def pytest_collection_modifyitems(
         raise pytest.UsageError(f"--pdwire-target: it does not start: {fault}") from fault
     config.stash[_HELD] = held
     if not held.items:
-        raise pytest.UsageError("--pdwire-target: no case that meets the filters applies to it")
+        nothing = "--pdwire-target: no case that meets the filters applies to it"
+        unclaimed = f"; {sentence(held.unclaimed)}" if held.unclaimed else ""
+        raise pytest.UsageError(nothing + unclaimed)
+    register(config, held.plan.target, held.unclaimed)
     suite: Suite = Suite.from_parent(session, name=_NAME, nodeid=_NAME)
     suite.held = held
     items.extend(session.genitems(suite))

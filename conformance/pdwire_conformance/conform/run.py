@@ -31,7 +31,8 @@ from .lanes import Lane, in_order
 from .outcome import Outcome, verdict
 from .plan import Plan
 from .seat import Budget, Seat
-from .select import Item, scheduled
+from .select import Item, Selection, selection
+from .unclaimed import sentence
 
 __all__ = ["case_event", "run"]
 
@@ -50,17 +51,21 @@ def run(plan: Plan) -> Iterator[Event]:
         except TesteeError as fault:
             yield from _never_started(plan, str(fault))
             return
-        items = scheduled(plan.cases, hello.releases, plan.filters)
-        yield _start(plan, hello, len(items))
+        chosen = selection(plan.cases, hello, plan.filters)
+        yield _start(plan, hello, chosen)
         told = Counter[Verdict]()
-        for event in _cases(plan, known, hello, items, seats):
+        for event in _cases(plan, known, hello, chosen.items, seats):
             told[event.verdict] += 1
             yield event
         yield EndEvent(
             target=plan.target,
             counts=_in_order(told),
             seconds=time.monotonic() - begin,
-            problems=tuple(_problems(plan, known, hello, seats, budget)),
+            problems=(
+                *_nothing(chosen),
+                *known.problems(hello.releases, plan.today),
+                *_faults(seats, budget),
+            ),
         )
 
 
@@ -129,7 +134,7 @@ def case_event(plan: Plan, known: Known, item: Item, outcome: Outcome) -> CaseEv
     )
 
 
-def _start(plan: Plan, hello: Hello, selected: int) -> StartEvent:
+def _start(plan: Plan, hello: Hello, chosen: Selection) -> StartEvent:
     releases = {each for told in hello.releases.values() for each in told}
     return StartEvent(
         target=plan.target,
@@ -139,7 +144,8 @@ def _start(plan: Plan, hello: Hello, selected: int) -> StartEvent:
         roles=hello.roles,
         backends=tuple(hello.releases),
         releases=tuple(each for each in ORDER if each in releases),
-        selected=selected,
+        selected=len(chosen.items),
+        unclaimed=chosen.unclaimed,
         started=datetime.now(tz=UTC).isoformat(timespec="seconds"),
         filters=plan.filters.as_json(),
     )
@@ -147,17 +153,18 @@ def _start(plan: Plan, hello: Hello, selected: int) -> StartEvent:
 
 def _never_started(plan: Plan, why: str) -> Iterator[Event]:
     nobody = Hello(name=plan.target, roles=())
-    yield _start(plan, nobody, 0)
+    yield _start(plan, nobody, Selection(items=(), unclaimed=0))
     problem = f"the testee does not start: {why}"
     yield EndEvent(target=plan.target, counts={}, seconds=0.0, problems=(problem,))
 
 
-def _problems(
-    plan: Plan, known: Known, hello: Hello, seats: list[Seat], budget: Budget
-) -> Iterator[str]:
-    if not scheduled(plan.cases, hello.releases, plan.filters):
-        yield "nothing was run: no case that meets the filters applies to this testee"
-    yield from known.problems(hello.releases, plan.today)
+def _nothing(chosen: Selection) -> Iterator[str]:
+    if not chosen.items:
+        nothing = "nothing was run: no case that meets the filters applies to this testee"
+        yield nothing + (f"; {sentence(chosen.unclaimed)}" if chosen.unclaimed else "")
+
+
+def _faults(seats: list[Seat], budget: Budget) -> Iterator[str]:
     for seat in seats:
         yield from seat.notes
     if budget.spent:

@@ -8,7 +8,9 @@ Rules:
   releases that are named, where releases are named; at all of them with ``every_release``.
   What needs no release to be read (``recognise``) runs once all the same, at the newest.
 * A case that shares no backend and no release with the testee does not apply to it and is
-  not part of the run. What applies and cannot be asked is run and skipped, with the reason.
+  not part of the run; nor is one about what the testee does not claim (a backend, message,
+  operation or role). Those are counted. What it claims and cannot be asked after all is run
+  and skipped, with the reason.
 * Codec cases come first, in the suite's order; then live ones, those of one role, backend
   and release together, because they share a running rank, and of these those that need the
   same of it.
@@ -21,10 +23,12 @@ from dataclasses import dataclass, fields
 
 from pdwire.wire.table import ORDER
 from pdwire_conformance.suite.case import Case, Live, Recognise, Role
+from pdwire_conformance.testees.protocol import Hello
 
+from .judge import unasked
 from .slugs import matches
 
-__all__ = ["Filters", "Item", "applicable", "scheduled"]
+__all__ = ["Filters", "Item", "Selection", "applicable", "scheduled", "selection"]
 
 Releases = Mapping[str, Sequence[str]]
 """Backend -> releases."""
@@ -92,6 +96,24 @@ def scheduled(cases: Iterable[Case], releases: Releases, filters: Filters) -> tu
         for release in _chosen(case, applicable(case, releases), filters)
     )
     return tuple(sorted(chosen, key=_place))  # stable: the suite's order within a place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What runs, and how many cases that meet the filters are about what is not claimed."""
+
+    items: tuple[Item, ...]
+    unclaimed: int
+
+
+def selection(cases: Sequence[Case], hello: Hello, filters: Filters) -> Selection:
+    """What of the suite is put to a testee that says this of itself."""
+    foreign = {case.slug for case in cases if filters.take(case) and unasked(case, hello)}
+    items = scheduled(cases, hello.releases, filters)
+    return Selection(
+        items=tuple(item for item in items if item.case.slug not in foreign),
+        unclaimed=len(foreign),
+    )
 
 
 def _chosen(case: Case, has: tuple[str, ...], filters: Filters) -> Iterator[str]:

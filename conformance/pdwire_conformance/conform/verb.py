@@ -36,14 +36,15 @@ from pdwire_conformance.testees.protocol import Testee, TesteeError
 from . import covering, listing
 from .asked import AskedError, filters_of
 from .contradictions import contradictions
-from .events import CaseEvent, Event, write_event
+from .events import CaseEvent, Event, StartEvent, write_event
 from .known import KnownError, elsewhere, load, packaged
 from .known_file import Entry
 from .plan import RESTARTS, Plan
 from .progress import telling
 from .run import run
-from .select import Filters, Item, scheduled
+from .select import Filters, Item, selection
 from .skeleton import skeleton
+from .unclaimed import sentence
 from .usable import unusable
 from .watched import Watched
 
@@ -108,11 +109,7 @@ def command(
     reports = [_report(each) for each in report or ()]
     for contradiction in contradictions(_given(context), _paths(events, write_known, reports)):
         fail(contradiction)
-    if write_known is not None and write_known.is_file():
-        fail(
-            f"--write-known: {write_known} is there already, and its reasons would be lost: name "
-            "a new file, and move what you want from it into your list"
-        )
+    _spare(write_known)
     suite = whole_suite()
     if coverage:
         _cover(suite, format_)
@@ -159,7 +156,7 @@ def command(
     if format_ is Format.JSON:
         typer.echo(RENDERERS["json"](told), nl=False)
     else:
-        terminal.show(told, console())
+        _show(told)
     if not is_clean(gather(told)):
         raise typer.Exit(FOUND)
 
@@ -183,6 +180,23 @@ def _paths(
     told = [("--events", events), ("--write-known", write_known)]
     told += [(f"--report {form}", path) for form, path in reports]
     return [(option, path) for option, path in told if path is not None]
+
+
+def _spare(path: Path | None) -> None:
+    """Never write a skeleton over a list: its reasons are a person's work."""
+    if path is not None and path.is_file():
+        fail(
+            f"--write-known: {path} is there already, and its reasons would be lost: name "
+            "a new file, and move what you want from it into your list"
+        )
+
+
+def _show(told: Sequence[Event]) -> None:
+    screen = console()
+    for start in told:
+        if isinstance(start, StartEvent) and start.unclaimed:
+            screen.print(f"{start.target}: {sentence(start.unclaimed)}", soft_wrap=True)
+    terminal.show(told, screen)
 
 
 def _cover(suite: Sequence[Case], format_: Format) -> None:
@@ -282,6 +296,6 @@ def _list(plans: Sequence[Plan], suite: Sequence[Case], chosen: Filters, format_
 def _would_run(plan: Plan) -> tuple[Item, ...]:
     try:
         with plan.make() as testee:
-            return scheduled(plan.cases, testee.hello().releases, plan.filters)
+            return selection(plan.cases, testee.hello(), plan.filters).items
     except TesteeError as fault:
         fail(f"{plan.target} does not start: {fault}")

@@ -35,6 +35,7 @@ class Fake:
             **{
                 "name": "fake",
                 "version": "1",
+                "roles": tuple(Role),
                 "releases": {"mooncake": RELEASES, "nixl": ("0.5.23",)},
                 "messages": {"mooncake": {"TransferInfo": ("decode",)}},
                 **told,

@@ -19,6 +19,7 @@ LOADED = (base_class, pytest_items, cases)
 CASES = "mooncake/TransferInfo/r[23]/frame-3-no-[hp]o[rs]t"
 FIRST = "mooncake/TransferInfo/r3/frame-3-no-host@0.5.23"
 MINE = """
+from dataclasses import replace
 from pdwire_conformance.testees.ours import Generated
 from pdwire_conformance.testees.protocol import Refused
 
@@ -26,6 +27,11 @@ class Right(Generated):
     closed = 0
     def close(self):
         print("closed", flush=True)
+
+class One(Generated):
+    def hello(self):
+        messages = {"mooncake": {"TransferInfo": ("decode",)}}
+        return replace(super().hello(), messages=messages, releases={"mooncake": ("0.5.23",)})
 
 class Lenient(Generated):
     def decode(self, backend, release, message, frames):
@@ -105,6 +111,13 @@ def test_a_list_that_is_wrong_fails_as_an_item(run: Run, pytester: pytest.Pytest
     )
     result.assert_outcomes(passed=4, failed=1)
     result.stdout.fnmatch_lines(["known.toml:4: no case is called *no-hose'"])
+
+
+def test_what_the_testee_does_not_claim_is_one_line_and_no_item(run: Run) -> None:
+    result = run("--pdwire-target=python:mine:One", "--pdwire-case=*/TransferInfo/*/count-0")
+    claim = "* cases are about what it does not claim (a backend, *"
+    result.stdout.fnmatch_lines([f"pdwire: python:mine:One: {claim}"])
+    assert set(result.parseoutcomes()) == {"passed"}
 
 
 def test_keywords_and_markers_select_items(run: Run) -> None:
@@ -276,3 +289,13 @@ def test_a_list_stands_beside_the_class_and_may_call_the_testee_as_the_verb_does
     pytester.path.joinpath("sub", "test_sub.py").write_text(body, encoding="utf-8")
     pytester.syspathinsert()
     run().assert_outcomes(passed=2, xfailed=2)
+
+
+def test_a_class_says_how_much_its_testee_does_not_claim(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    body = f'    case = "*/TransferInfo/*/count-0"\n{MADE}'
+    pytester.makepyfile(f"{HEAD}{body}".replace("Right", "One"))
+    result = run()
+    result.stdout.fnmatch_lines(["pdwire: TestMine: * cases are about what it does not claim (*"])
+    assert set(result.parseoutcomes()) == {"passed"}

@@ -8,7 +8,15 @@ import pytest
 from pdwire_conformance.conform.events import CaseEvent, EndEvent, Event, StartEvent
 from pdwire_conformance.conform.known_file import read
 from pdwire_conformance.conform.select import Filters
-from pdwire_conformance.suite.case import Case, Role
+from pdwire_conformance.suite.case import (
+    Case,
+    Encode,
+    Level,
+    Live,
+    Recognise,
+    Recognised,
+    Role,
+)
 from pdwire_conformance.testees.protocol import Testee, TesteeError
 
 MakeCase = Callable[..., Case]
@@ -43,7 +51,6 @@ def test_each_verdict_is_told_for_what_it_is(a_case: MakeCase, verdicts: Verdict
         a_case("x/skipped", "skip"),
         a_case("x/slow", "third"),
         a_case("x/slow-never", "fail"),
-        a_case("x/unasked", message="AbortRoom"),
     ]
     assert verdicts(suite, known=read("list.toml", LIST)) == {
         "x/bad": "known",
@@ -55,7 +62,6 @@ def test_each_verdict_is_told_for_what_it_is(a_case: MakeCase, verdicts: Verdict
         "x/skipped": "skipped",
         "x/slow": "flaky",
         "x/slow-never": "failed",
-        "x/unasked": "skipped",
     }
 
 
@@ -155,8 +161,9 @@ def test_a_testee_that_never_starts_is_a_problem_not_a_crash(
 def test_a_run_of_nothing_is_a_problem(a_case: MakeCase, events: Events) -> None:
     _, last = events([a_case("x/one", backend="mori", releases=("0.5.23",))])
     assert isinstance(last, EndEvent)
-    assert last.problems == (
-        "nothing was run: no case that meets the filters applies to this testee",
+    assert "\n".join(last.problems) == (
+        "nothing was run: no case that meets the filters applies to this testee; 1 case is about "
+        "what it does not claim (a backend, message, operation or role)"
     )
 
 
@@ -211,11 +218,31 @@ def test_every_release_runs_a_case_at_each(a_case: MakeCase, events: Events) -> 
     assert [each.release for each in ran] == ["0.5.22", "0.5.23"]
 
 
-def test_a_role_that_the_testee_lacks_is_skipped_with_the_reason(
+def test_what_the_testee_does_not_claim_is_counted_and_no_item(
     a_case: MakeCase, events: Events, fake: Callable[..., Testee]
 ) -> None:
     def make() -> Testee:
-        return fake(roles=(Role.PREFILL,))
+        return fake(roles=(Role.CODEC,))
 
-    (case,) = cases_of(events([a_case("x/one")], make=make))
-    assert (case.verdict, case.reason) == ("skipped", "it does not play the role codec")
+    recognise = Recognise(frames=(b"x",), expect=Recognised(message="TransferInfo"))
+    suite = [
+        a_case("x/mine"),
+        a_case("x/skipped", "skip"),
+        a_case("x/message", message="AbortRoom"),
+        a_case("x/operation", check=Encode(values={}, expect=())),
+        a_case("x/feature", check=recognise),
+        a_case("x/role", role=Role.PREFILL, check=Live(steps=())),
+        a_case("x/backend", backend="mori", releases=("0.5.23",)),
+        a_case("x/filtered", message="AbortRoom", level=Level.MAY),
+    ]
+    text = LIST.replace('"x/bad", "x/good-now", "x/dies"', '"x/message"')
+    known = read("list.toml", text.partition("[[flaky]]")[0])
+    start, *cases, end = events(suite, make=make, filters=Filters(levels=("MUST",)), known=known)
+    assert isinstance(start, StartEvent)
+    assert (start.selected, start.unclaimed) == (2, 5)
+    assert {case.slug: case.verdict.value for case in cases_of(cases)} == {
+        "x/mine": "passed",
+        "x/skipped": "skipped",
+    }
+    assert isinstance(end, EndEvent)
+    assert end.problems == ()

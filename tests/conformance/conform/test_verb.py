@@ -119,6 +119,24 @@ def test_a_module_that_hangs_is_left_to_the_run(
             thread.join()
 
 
+def test_what_the_testee_does_not_claim_is_one_line(
+    a_case: MakeCase, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    others = [a_case(f"values/{n}", message="AbortRoom") for n in range(1200)]
+    monkeypatch.setattr(module, "whole_suite", lambda: (a_case("values/good"), *others))
+    result = conform("fake", "--events", str(tmp_path / "z"))
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[0] == (
+        "fake: 1,200 cases are about what it does not claim (a backend, message, operation or role)"
+    )
+    assert result.stdout.splitlines()[-1] == "Clean: 1 passed."
+    with (tmp_path / "z").open(encoding="utf-8") as lines:
+        first, *_ = map(json.loads, lines)
+    told = json.loads((SCHEMAS / "conform-events.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(first, told, cls=jsonschema.Draft202012Validator)
+    assert conform("--list", "fake").stdout.splitlines()[-1] == "1 case"
+
+
 def test_several_targets_run_one_after_another() -> None:
     document = as_json("conform", "fake", "other", "fake", code=1)
     assert [testee["target"] for testee in document["testees"]] == ["fake", "other"]
