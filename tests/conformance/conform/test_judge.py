@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pdwire_conformance.conform.judge import judge, request_of, unasked
+from pdwire_conformance.reports.text import kind_of
 from pdwire_conformance.suite.case import (
     Accept,
     Ambiguous,
@@ -104,14 +105,14 @@ def test_right(
             {"frames": ["37", "09ff"]},
             (),
             "frame 1 of the multipart: 08",
-            "09ff",
+            "frame 1: 09ff",
         ),
         (
             encode(b"7", b""),
             {"frames": ["37", b"None".hex()]},
             (),
             "frame 1 of the multipart: (empty)",
-            '4e6f6e65 "None"',
+            'frame 1: 4e6f6e65 "None"',
         ),
         (
             encode(b"x" * 65),
@@ -211,3 +212,8 @@ def test_why_a_testee_is_not_asked(
         **hello,
     )
     assert unasked(a_case("x", **told), about) == why
+
+
+def test_failures_of_one_kind_differ_in_a_frames_text_alone(judged: Judge) -> None:
+    told = [judged(encode(b""), {"frames": [frame]}) for frame in ("4e6f6e65", "3a3a", "ffff")]
+    assert len({kind_of((expected, came)) for _, expected, came in told}) == 1
