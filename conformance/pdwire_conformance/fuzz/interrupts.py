@@ -20,7 +20,7 @@ from typing import Final, NoReturn
 
 __all__ = ["PATIENCE_S", "Interrupted", "end", "interrupts"]
 
-PATIENCE_S: Final = 1.0
+PATIENCE_S: Final = 0.5
 """Seconds that the sample in hand has to end by itself, and between two pushes after them."""
 
 Interrupted = Callable[[], bool]

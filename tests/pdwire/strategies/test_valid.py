@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,6 +40,12 @@ def test_every_layout_is_read_back_by_both_readings(
         assert reading.encode(key, layout_id, drawn.values) == canonical
 
     each(examples_of(subject), check, 12)
+
+
+def test_what_an_example_has_is_documented() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "fuzzing.md").read_text(encoding="utf-8")
+    for name in ("message()", *(each.name for each in fields(Example))):
+        assert f"`{name}`" in text
 
 
 Find = Callable[[SearchStrategy[Any], Callable[[Any], bool]], Any]
