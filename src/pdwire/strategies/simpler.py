@@ -99,49 +99,52 @@ def simpler_example(
 ) -> Example | None:
     """The simplest message of the layout, but for one field, that shows a fault.
 
+    Where no field is enough alone, the same values with every field as simple as it can be.
+
     Args:
         subject: the layout.
-        values: show the fault; each field that is not the simplest message's is tried alone.
+        values: show the fault.
         shows: whether an example does; what it raises ends the search.
 
     Returns:
-        ``None`` where no field is enough alone.
+        ``None`` where nothing that was tried shows the fault.
     """
     base = simplest(subject)
     if shows(base):
         return base
-    for name in subject.slots:
-        if values[name] != base.values[name]:
-            found = _of_field(subject, name, values[name], shows)
-            if found is not None:
-                return found
-    return None
+    odd = [name for name in subject.slots if values[name] != base.values[name]]
+    for name in odd:
+        found = _of_field(subject, {**base.values, name: values[name]}, name, shows)
+        if found is not None:
+            return found
+    last: Example | None = None
+    for name in odd:
+        told = values if last is None else last.values
+        last = _of_field(subject, told, name, shows) or last
+    return last
 
 
 def _of_field(
-    subject: Subject,
-    name: str,
-    value: Any,  # noqa: ANN401 - whatever the field holds
-    shows: Callable[[Example], bool],
+    subject: Subject, values: Mapping[str, Any], name: str, shows: Callable[[Example], bool]
 ) -> Example | None:
     shown: list[Example] = []
 
-    def one(tried: Any) -> bool:  # noqa: ANN401 - as above
-        example = _with(subject, name, tried)
+    def one(tried: Any) -> bool:  # noqa: ANN401 - whatever the field holds
+        example = _with(subject, {**values, name: tried}, name)
         if example is None or not shows(example):
             return False
         shown.append(example)
         return True
 
-    if not one(value):
+    if not one(values[name]):
         return None
-    simpler(value, one)
+    simpler(values[name], one)
     return shown[-1]
 
 
-def _with(subject: Subject, name: str, value: Any) -> Example | None:  # noqa: ANN401 - as above
-    """The simplest message with another value of one field; ``None`` if there is no such."""
-    values = settled(subject, {**simplest(subject).values, name: value}, name)
+def _with(subject: Subject, told: dict[str, Any], name: str) -> Example | None:
+    """The values, the others made to fit ``name``'s; ``None`` if that cannot be."""
+    values = settled(subject, told, name)
     if values is None:
         return None
     try:

@@ -70,6 +70,9 @@ def settled(subject: Subject, values: Values, name: str) -> Values | None:
     _fill_tail(subject, values, name)
     for rule in subject.layout.invariants:
         _fit(subject, values, rule, name)
+    needs = [rule for rule in subject.layout.invariants if rule.kind == "needs"]
+    for rule in needs * len(needs):  # what one asks for may ask for more
+        _fit(subject, values, rule, name)
     for other in subject.message.fields:
         if other.name not in subject.slots and isinstance(other.absent, Repeat):
             given = meant(other.absent, values)

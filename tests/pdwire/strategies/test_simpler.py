@@ -9,7 +9,7 @@ import pytest
 from pdwire.strategies.drawn import Example
 from pdwire.strategies.simpler import simpler, simpler_example
 from pdwire.strategies.subjects import subject
-from pdwire.strategies.sweeps import simplest
+from pdwire.strategies.sweeps import edge_examples, simplest
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,28 @@ def test_a_field_is_tried_in_messages_that_the_layout_carries() -> None:
     for example in tried:
         assert chosen.codec.decode(example.spelled) == example.message()
     assert simpler_example(chosen, base.values, lambda _: False) is None
+
+
+def test_where_no_field_is_enough_alone_each_is_made_simpler() -> None:
+    chosen = subject("nixl", "TransferInfo")
+    base = simplest(chosen)
+
+    def shows(example: Example) -> bool:
+        values = example.values
+        return bool(values["dst_port"] >= 2000 and values["room"] >= 5)
+
+    both = {**base.values, "dst_port": 65535, "room": 2**62, "required_dst_info_num": 3}
+    found = simpler_example(chosen, both, shows)
+    assert found is not None
+    assert dict(found.values) == {**base.values, "dst_port": 2000, "room": 5}
+
+
+def test_what_a_field_needs_may_need_more() -> None:
+    """An ABORT's generation needs an address, and its host needs a port."""
+    abort = subject("mooncake", "ABORT", revision="r2")
+    listed = [each.values["generation"] for each in edge_examples(abort)]
+    assert 2**63 - 1 in listed
+    values = {**simplest(abort).values, "decode_ip": "h", "decode_port": 1, "generation": 2**62}
+    found = simpler_example(abort, values, lambda each: (each.values["generation"] or 0) > 9)
+    assert found is not None
+    assert found.values["generation"] == 10
