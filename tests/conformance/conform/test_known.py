@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from pdwire.wire import releases
 from pdwire_conformance.conform.known import Known, KnownError, load, packaged
 from pdwire_conformance.conform.known_file import Entry, read
 from pdwire_conformance.conform.select import Item
@@ -194,7 +195,11 @@ def test_shipped_lists_are_read_and_meet_the_schema() -> None:
     packaged()
     folder = Path(__file__).parents[3] / "conformance/pdwire_conformance/conform/known"
     lists = sorted(folder.glob("*.toml"))
-    assert [each.name for each in lists] == ["sglang-live.toml", "sglang.toml"]
+    assert [each.name for each in lists] == [
+        "pdwire.toml",
+        "sglang-live.toml",
+        "sglang.toml",
+    ]
     for each in lists:
         validator().validate(as_json(each.read_text("utf-8")))
 
@@ -202,7 +207,8 @@ def test_shipped_lists_are_read_and_meet_the_schema() -> None:
 def test_shipped_lists_name_cases_that_there_are() -> None:
     # Every target's at once: a range of targets says itself which releases it is about.
     entries = [replace(entry, targets=()) for entry in packaged()]
-    assert Known(entries, "", cases()).problems({}, TODAY) == []
+    every = {name: tuple(releases(name)) for name in ("mooncake", "nixl", "mori", "ascend")}
+    assert Known(entries, "", cases()).problems(every, TODAY) == []
 
 
 @pytest.mark.parametrize(
