@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dataclasses import field as attribute
 from typing import Any
 
-from .sides import from_json, to_json
+from pdwire_conformance.proof.convert import from_json, to_json
 
 __all__ = ["Problem", "Sample", "read_sample"]
 

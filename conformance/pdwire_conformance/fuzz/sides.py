@@ -23,6 +23,7 @@ from pdwire.reading import Reading, ReadingError, packaged_spec
 from pdwire.strategies.drawn import message_of, plain
 from pdwire.strategies.subjects import Subject
 from pdwire.wire import recognise
+from pdwire_conformance.proof.convert import from_json, to_json
 from pdwire_conformance.testees.ours import refused_of
 from pdwire_conformance.testees.protocol import Answer, Hello, Testee, TesteeError
 from pdwire_conformance.testees.reading import refused_of as refused_by_reading
@@ -38,8 +39,6 @@ __all__ = [
     "Side",
     "Unasked",
     "Wrote",
-    "from_json",
-    "to_json",
 ]
 
 Values = Mapping[str, Any]
@@ -280,17 +279,3 @@ def _outcome(answer: Answer) -> Outcome:
         found = {each["message"]: each["layouts"] for each in told["candidates"]}
         return Told(ambiguous=told["ambiguous"], candidates=found)
     return Read(made={name: from_json(value) for name, value in answer["values"].items()})
-
-
-def to_json(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """A value in the form of the JSON export."""
-    if isinstance(value, bytes):
-        return {"hex": value.hex()}
-    return [to_json(item) for item in value] if isinstance(value, list) else value
-
-
-def from_json(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """A value of the JSON export in plain Python."""
-    if isinstance(value, dict) and set(value) == {"hex"}:
-        return bytes.fromhex(value["hex"])
-    return [from_json(item) for item in value] if isinstance(value, list) else value

@@ -12,11 +12,12 @@ from typing import Any
 from pdwire.reading.types import same
 from pdwire_conformance.conform.judge import show
 from pdwire_conformance.proof.check import same_spelling
+from pdwire_conformance.proof.convert import to_json
 from pdwire_conformance.proof.spec import layout_of
 
 from .context import Context
 from .samples import Problem
-from .sides import Broke, Direct, Outcome, Read, Refusal, Told, Unasked, Wrote, to_json
+from .sides import Broke, Direct, Outcome, Read, Refusal, Told, Unasked, Wrote
 
 __all__ = ["alike", "place_of", "problem", "same_frames", "told"]
 

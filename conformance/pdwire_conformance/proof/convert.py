@@ -1,4 +1,4 @@
-"""Between values in JSON and the generated messages."""
+"""Between values in the form of the JSON export, plain Python and the generated messages."""
 
 from __future__ import annotations
 
@@ -9,36 +9,41 @@ import numpy as np
 
 from pdwire.codec import Codec, Message, field_names
 
-__all__ = ["from_message", "to_message"]
+__all__ = ["from_json", "from_message", "to_json", "to_message"]
 
 
 def to_message(codec: Codec[Any], values: dict[str, Any]) -> Message:
     """The message of these values; fields not given keep their defaults."""
     known = set(field_names(codec.cls))
-    given = {name: _from_json(value) for name, value in values.items() if name in known}
+    given = {n: _frozen(from_json(value)) for n, value in values.items() if n in known}
     message: Message = codec.cls(**given)
     return message
 
 
-def _from_json(value: Any) -> Any:
+def _frozen(value: Any) -> Any:
+    """Lists as the tuples that a message holds."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def from_json(value: Any) -> Any:
+    """A value of the JSON export in plain Python: lists, and bytes for ``{"hex": …}``."""
     if isinstance(value, dict) and set(value) == {"hex"}:
         return bytes.fromhex(value["hex"])
-    if isinstance(value, list):
-        return tuple(_from_json(item) for item in value)
-    return value
+    return [from_json(item) for item in value] if isinstance(value, list) else value
 
 
 def from_message(message: Message, names: Iterable[str] | None = None) -> dict[str, Any]:
     """The message's values in JSON form."""
     chosen = field_names(type(message)) if names is None else names
-    return {name: _to_json(getattr(message, name)) for name in chosen}
+    return {name: to_json(getattr(message, name)) for name in chosen}
 
 
-def _to_json(value: Any) -> Any:
+def to_json(value: Any) -> Any:
+    """A value in the form of the JSON export; arrays and tuples as lists."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, bytes):
         return {"hex": value.hex()}
     if isinstance(value, tuple | list):
-        return [_to_json(item) for item in value]
+        return [to_json(item) for item in value]
     return value

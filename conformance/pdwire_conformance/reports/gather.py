@@ -35,6 +35,7 @@ __all__ = [
     "gather",
     "group_of",
     "is_clean",
+    "ordered",
     "span",
     "worst",
 ]
@@ -81,8 +82,7 @@ class Tested:
     @property
     def releases(self) -> tuple[str, ...]:
         """The releases that cases ran in, oldest first; what is no release comes last."""
-        named = dict.fromkeys(case.release for case in self.cases if case.release)
-        return tuple(sorted(named, key=lambda each: _AGE.get(each, len(_AGE))))
+        return ordered(case.release for case in self.cases if case.release)
 
     @property
     def seconds(self) -> float:
@@ -128,6 +128,12 @@ def _faults(
         )
     elif (counted := sum(sum(end.counts.values()) for end in ends)) != len(came):
         yield f"the run counted {counted} results, the stream has {len(came)}: lines are missing"
+
+
+def ordered(releases: Iterable[str]) -> tuple[str, ...]:
+    """Each release once, oldest first; what is no release comes last."""
+    named = dict.fromkeys(releases)
+    return tuple(sorted(named, key=lambda each: _AGE.get(each, len(_AGE))))
 
 
 def span(releases: Sequence[str], none: str = "no release") -> str:

@@ -24,7 +24,7 @@ from pdwire.wire.table import ORDER
 from pdwire_conformance.conform.events import CaseEvent, Event, Verdict, counts
 
 from . import badge, html
-from .gather import LEVELS, Tested, by_level, closing, gather
+from .gather import LEVELS, Tested, by_level, closing, gather, ordered
 from .verb import read_streams
 
 __all__ = ["LIVE", "main", "page"]
@@ -35,7 +35,6 @@ _ROLES: Final = ("prefill", "decode", "bootstrap")
 _NODE: Final = "cmd:node examples/node/testee.mjs src/pdwire/wire/spec.json"
 _STREAMS: Final = Path("build/conformance")
 _DOCS: Final = Path("docs")
-_AGE: Final = {release: age for age, release in enumerate(ORDER)}
 _HEAD: Final = """\
 # What the suite says
 
@@ -178,7 +177,7 @@ def _size(entry: tuple[str, list[CaseEvent]]) -> tuple[int, str]:
 
 def _span(cases: Iterable[CaseEvent]) -> str:
     """From the oldest to the newest; a hole in between is not told."""
-    known = sorted({case.release for case in cases}, key=lambda each: _AGE.get(each, len(_AGE)))
+    known = ordered(case.release for case in cases)
     return known[0] if len(known) == 1 else f"{known[0]}–{known[-1]}"
 
 

@@ -9,12 +9,13 @@ Rules:
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Final
 
 from pdwire.reading import Reading, ReadingError, packaged_spec
 from pdwire.reading.match import candidates, families
 from pdwire.reading.match import rank as fits_of
-from pdwire.reading.spec import Layout, Message, Value
+from pdwire.reading.spec import Layout, Message
+from pdwire_conformance.proof.convert import from_json, to_json
 
 from .codec import CodecTestee, Values, recognised
 from .ours import everything
@@ -57,12 +58,12 @@ class Interpreted(CodecTestee):
             values = self._reading.decode(whole, layout.id, frames)
         except ReadingError as fault:
             raise refused_of(fault) from fault
-        return {name: _to_json(value) for name, value in values.items()}
+        return {name: to_json(value) for name, value in values.items()}
 
     def encode(self, backend: str, release: str, message: str, values: Values) -> list[bytes]:
         """What the interpreter writes."""
         whole, layout = self._spoken(backend, release, message)
-        told = {name: _from_json(value) for name, value in values.items()}
+        told = {name: from_json(value) for name, value in values.items()}
         try:
             return self._reading.encode(whole, layout.id, told)
         except ReadingError as fault:
@@ -95,19 +96,3 @@ def refused_of(fault: ReadingError) -> Refused:
     """A reading's error in the words of the protocol."""
     kind = _KINDS.get(fault.kind, "other")
     return Refused(kind, str(fault), frame=fault.position, field=fault.field or "")
-
-
-def _to_json(value: Value) -> Any:  # noqa: ANN401 - JSON
-    if isinstance(value, bytes):
-        return {"hex": value.hex()}
-    if isinstance(value, list):
-        return [_to_json(item) for item in value]
-    return value
-
-
-def _from_json(value: Any) -> Value:  # noqa: ANN401 - JSON
-    if isinstance(value, dict) and set(value) == {"hex"}:
-        return bytes.fromhex(value["hex"])
-    if isinstance(value, list):
-        return [_from_json(item) for item in value]
-    return value  # type: ignore[no-any-return]  # what it is, the type's construct will say

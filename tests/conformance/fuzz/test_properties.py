@@ -18,7 +18,8 @@ from pdwire_conformance.fuzz.plan import Cell
 from pdwire_conformance.fuzz.properties import PROPERTIES, Context
 from pdwire_conformance.fuzz.run import context_of, open_sides
 from pdwire_conformance.fuzz.samples import Problem, Sample
-from pdwire_conformance.fuzz.sides import Asked, Direct, Read, Refusal, Unasked, Wrote, from_json
+from pdwire_conformance.fuzz.sides import Asked, Direct, Read, Refusal, Unasked, Wrote
+from pdwire_conformance.proof.convert import from_json
 
 TRANSFER = subject("nixl", "TransferInfo")
 

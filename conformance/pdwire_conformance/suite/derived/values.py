@@ -14,7 +14,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from pdwire_conformance.proof.draw import carried, holds, is_empty
@@ -35,6 +35,8 @@ __all__ = [
 
 Json = dict[str, Any]
 Values = dict[str, Any]
+Extreme = Callable[[Json, Json, dict[str, Json]], object]
+"""Of a slot, its layout and all slots: the slot's value."""
 
 INTEGERS: Final = frozenset({"dec", "u32", "u64", "u32be"})
 _SPAN: Final = {"i32": (-(2**31), 2**31 - 1), "u32": (0, 2**32 - 1), "u64": (0, 2**64 - 1)}
@@ -63,9 +65,9 @@ def plain(message: Json, layout: Json) -> Values:
     """A value of every field that the layout carries, all different, all rules kept."""
     values: Values = {}
     used: set[int] = set()
-    for place, slot in enumerate(slots_of(message, layout).values()):
-        values[slot["field"]] = plain_value(slot, place, used)
     slots = slots_of(message, layout)
+    for place, slot in enumerate(slots.values()):
+        values[slot["field"]] = plain_value(slot, place, used)
     for invariant in layout["invariants"]:
         _fit(invariant, slots, values, frozenset())
     _as_sent(values, frozenset(values), frozenset())
@@ -272,9 +274,7 @@ def edges(slot: Json, layout: Json, slots: dict[str, Json]) -> tuple[int, int]:
 
 def smallest(message: Json, layout: Json) -> Values | None:
     """Every number at its least, every list empty, every text short."""
-    slots = slots_of(message, layout)
-    values = {name: _small(slot, layout, slots) for name, slot in slots.items()}
-    return fitted(message, layout, values, ())
+    return _throughout(message, layout, _small)
 
 
 def _small(slot: Json, layout: Json, slots: dict[str, Json]) -> object:
@@ -295,8 +295,13 @@ def _small(slot: Json, layout: Json, slots: dict[str, Json]) -> object:
 
 def largest(message: Json, layout: Json) -> Values | None:
     """Every number at its greatest, arrays of the widest items, long texts."""
+    return _throughout(message, layout, _large)
+
+
+def _throughout(message: Json, layout: Json, one: Extreme) -> Values | None:
+    """Values of every field that the layout carries, all of them at one extreme."""
     slots = slots_of(message, layout)
-    values = {name: _large(slot, layout, slots) for name, slot in slots.items()}
+    values = {name: one(slot, layout, slots) for name, slot in slots.items()}
     return fitted(message, layout, values, ())
 
 
