@@ -24,7 +24,7 @@ from pdwire.frames.short import head
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError, Planner
 from pdwire.managers.sockets import Endpoint
-from pdwire.plan import Blocks
+from pdwire.plan import Blocks, Extent, Permitted
 from pdwire.rooms import Effect, KVPoll, PrefillRooms, RoomError, Write
 from pdwire.wire import recognise
 from pdwire.wire.common import AbortNotification, Bootstrap
@@ -314,7 +314,7 @@ class PrefillSide:
         chunk, info = task.chunk, task.info
         notify = self.core.notifications_for(chunk, peer)
         has_state = chunk.is_last and bool(chunk.state_indices or len(info.dst_state_indices))
-        state = Blocks.none()
+        state = nothing = Extent.none().permit(Blocks.none())
         if has_state:
             state = self.planner.state(peer, chunk.state_indices, info.dst_state_indices)
         aux = self._aux_row(chunk, info)
@@ -329,7 +329,7 @@ class PrefillSide:
             self.core.send_aux(peer, chunk, info, notify.aux)
         elif chunk.is_last and not len(chunk.pages) and not self.core.sends_aux:
             # Where decode counts notifications, a stage without pages says at least that.
-            self._put(peer, Blocks.none(), notify.aux)
+            self._put(peer, nothing, notify.aux)
 
     def _aux_row(self, chunk: Chunk, info: Any) -> int | None:  # noqa: ANN401  # any backend's metadata
         """Decode's auxiliary row, where this chunk takes it along; Mori spells none as -1."""
@@ -338,7 +338,7 @@ class PrefillSide:
         row: int | None = info.dst_aux_index
         return None if row is None or row < 0 else row
 
-    def _put(self, peer: Peer, blocks: Blocks, notify: bytes | None) -> None:
+    def _put(self, peer: Peer, blocks: Permitted, notify: bytes | None) -> None:
         if not len(blocks) and notify is None:
             return
         self.core.counters.add("bytes", "written", blocks.total)
@@ -389,7 +389,7 @@ class PrefillSide:
                 raise RuntimeError(f"{thread.name} did not stop within {deadline_s} s")
 
 
-def write_to(core: CommonKVManager, peer: Peer, blocks: Blocks, notify: bytes | None) -> None:
+def write_to(core: CommonKVManager, peer: Peer, blocks: Permitted, notify: bytes | None) -> None:
     """Write blocks into a peer's memory and wait for it, within the room's write deadline.
 
     A manager that closes waits no longer: the transfer may then still write.
@@ -399,7 +399,7 @@ def write_to(core: CommonKVManager, peer: Peer, blocks: Blocks, notify: bytes | 
     """
     transfer = core.engine.write(
         peer.id,
-        blocks,
+        blocks.blocks,
         src_kind=core.args.mem_kind,
         dst_kind=peer.mem_kind,
         dst_device=peer.gpu_id if peer.mem_kind == "VRAM" else 0,

@@ -22,8 +22,9 @@ from pdwire.managers.decode_side import Connection
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError
 from pdwire.managers.prefill_side import Later, Task, write_to
+from pdwire.managers.stageable import one_length, why_direct
 from pdwire.managers.turns import Turns
-from pdwire.plan import Blocks, pp_regions
+from pdwire.plan import Blocks, Extent
 from pdwire.rooms import KVPoll
 from pdwire.staging import (
     ChunkGrid,
@@ -66,7 +67,10 @@ _NAMES: Final = {
 
 
 class StagingManagerMixin(_Base):
-    """Staging of a manager; off where ``config.staging_bytes`` is 0 or the pool is MLA."""
+    """Staging of a manager.
+
+    It is off where ``config.staging_bytes`` is 0, the pool is MLA, or regions have several lengths.
+    """
 
     def set_up_staging(self) -> None:
         """Make and register this side's staging memory."""
@@ -80,7 +84,8 @@ class StagingManagerMixin(_Base):
         self._registered: dict[str, Peer] = {}
         self._buffers: list[Any] = []
         self._local = threading.local()
-        if not self.config.staging_bytes or self.config.is_mla:
+        self._stageable: dict[str, tuple[Peer, bool]] = {}
+        if not self.config.staging_bytes or self.config.is_mla or not one_length(self.args):
             return
         if self.mode is DisaggregationMode.PREFILL:
             self._buffers = [self._staging_buffer() for _ in range(self.config.transfer_threads)]
@@ -188,12 +193,23 @@ class StagingManagerMixin(_Base):
     # ------------------------------------------------------------ prefill side
 
     def _staged(self, peer: Peer) -> bool:
-        return (
-            self._prefill_staging is not None
-            and peer.has_staging
-            and len(self.args.kv_item_lens) > 0
-            and self.prefill_side().planner.needs_head_slices(peer)
-        )
+        """Whether chunks for a peer go through its ring; decided once for each registration."""
+        if self._prefill_staging is None or not peer.has_staging:
+            return False
+        known = self._stageable.get(peer.id)
+        if known is None or known[0] is not peer:
+            known = self._stageable[peer.id] = (peer, self._can_stage(peer))
+        return known[1]
+
+    def _can_stage(self, peer: Peer) -> bool:
+        planner = self.prefill_side().planner
+        if not planner.needs_head_slices(peer):
+            return False
+        try:
+            pairs = planner.paired(peer)
+        except PlanError:
+            return False  # the direct path says why, with the numbers
+        return why_direct(self.args, self.config.parallel, peer, pairs) is None
 
     def _layout_for(self, peer: Peer) -> StagingLayout:
         args, tp = self.args, self.config.parallel.attn_tp_size
@@ -345,23 +361,16 @@ class StagingManagerMixin(_Base):
             [size for _, _, size in writes],
         ).merged()
         self.counters.add("bytes", "staged", blocks.total)
-        write_to(self, peer, blocks, self.staged_notification(chunk, peer))
+        guard = Extent.place("staging place", base, layout.chunk_bytes(len(chunk.pages)))
+        write_to(self, peer, guard.permit(blocks), self.staged_notification(chunk, peer))
         self._say_ready(chunk, task.info, peer)
 
     def _slots(self, peer: Peer) -> list[tuple[int, int]] | None:
         """Which slot goes where; ``None`` where this rank holds every layer."""
         if self.config.parallel.pp_size == 1:
             return None
-        pairs = pp_regions(
-            len(self.args.kv_data_ptrs),
-            len(peer.kv_ptrs),
-            mla=False,
-            start_layer=self.args.prefill_start_layer,
-            src_layer_ids=self.args.kv_layer_ids,
-            dst_layer_ids=peer.kv_layer_ids,
-            pipelined=True,
-        )
-        return list(zip(pairs.src, pairs.dst, strict=True))
+        pairs = self.prefill_side().planner.paired(peer)
+        return list(zip(pairs.src_regions, pairs.dst_regions, strict=True))
 
     def _own_buffer(self) -> Any:  # noqa: ANN401  # a torch tensor
         buffer = getattr(self._local, "buffer", None)
@@ -401,6 +410,7 @@ class StagingManagerMixin(_Base):
             with self._staging_lock:
                 self._prefill_staging.forget(peer)
                 self._registered.pop(peer, None)
+                self._stageable.pop(peer, None)
 
     # ------------------------------------------------------------- decode side
 

@@ -267,7 +267,9 @@ def test_pages_of_another_size_are_refused(fleet: Fleet, backend: str) -> None:
     sender, receiver = begin(prefill, decode, 7, pages(4, 5))
     sender.send(pages(1, 2))
     assert settled(sender, receiver) == [KVPoll.Failed, KVPoll.Failed]
-    assert sender.failure_reason == "pages of 256 bytes here, of 512 bytes there"
+    assert sender.failure_reason == (
+        "KV: pages of 256 bytes here, of 512 bytes there (region 0 here, region 0 there)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -283,7 +285,9 @@ def test_pages_of_another_size_are_refused_where_only_the_first_length_is_told(
     before = target.copy()
     sender.send(pages(1, 2))
     assert settled(sender) == [KVPoll.Failed]
-    assert sender.failure_reason == "pages of 256 bytes here, of 512 bytes there"
+    assert sender.failure_reason == (
+        "KV: pages of 256 bytes here, of 512 bytes there (region 0 here, region 0 there)"
+    )
     assert not target.changed(before)
     receiver.clear()
 
