@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
@@ -120,11 +120,34 @@ class PrefillSide:
                 peer = self.peers.get(self.core.peer_id(told))
             if peer is not None and set(peer.releases) & set(candidate.releases):
                 return candidate, candidate.releases, told
-        for candidate in found.candidates:
+        readings = self._whole(found.candidates, frames)
+        if len(readings) == 1:
+            codec, message = readings[0]
+            return codec, codec.releases, message
+        for candidate, message in readings:
             if self.core.config.release in candidate.releases:
-                return candidate, candidate.releases, candidate.decode(frames)
+                return candidate, candidate.releases, message
         hint = "the peer never registered" if found.message == "TransferInfo" else "say its release"
         raise AmbiguousMessageError("one reading", found.message, hint=hint)
+
+    def _whole(
+        self, candidates: Sequence[Codec[Any]], frames: Frames
+    ) -> list[tuple[Codec[Any], Message]]:
+        """Readings whose lists belong together: a pointer each, a length each (P12).
+
+        The layouts do not hold lists of one message to each other where the peers' decoders do not;
+        a registration that could not be served in one reading is none in it.
+        """
+        readings = []
+        for candidate in candidates:
+            message: Message = candidate.decode(frames)
+            if candidate.message == "KVArgsRegisterInfo":
+                try:
+                    self.core.peer_of(message, candidate.releases)
+                except ValueError:
+                    continue
+            readings.append((candidate, message))
+        return readings
 
     def _aborted_without_address(self, frames: Frames, error: WireError) -> bool:
         """Whether the frames were an ABORT that only cannot be answered: its room fails (A3)."""
