@@ -19,10 +19,12 @@ from pdwire.codec import Message, field_names
 from pdwire.engines import Engine, Region
 from pdwire.errors import UnknownLayoutError, WireError
 from pdwire.frames import NO_I32, I32Array
+from pdwire.managers.announced import Announced
 from pdwire.managers.base import BaseKVManager
 from pdwire.managers.config import DisaggregationMode, KVArgs, ManagerConfig
 from pdwire.managers.decode_side import DecodeSide
 from pdwire.managers.health import Counters
+from pdwire.managers.lengths import LengthError, several_lengths
 from pdwire.managers.memory import AuxMemory
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError
@@ -200,6 +202,36 @@ class CommonKVManager(BaseKVManager):
     def notifications_for(self, chunk: Chunk, peer: Peer) -> Notifications:  # noqa: ARG002  # NIXL's
         """Texts that go with a chunk's transfers."""
         return Notifications()
+
+    def announce(
+        self,
+        kv_indices: I32Array,
+        aux_index: int | None,
+        state_indices: Sequence[I32Array],
+    ) -> Announced:
+        """What a room may be written, checked before a peer is told of it.
+
+        Args:
+            kv_indices: destination pages, int32.
+            aux_index: row of the auxiliary buffers, or none.
+            state_indices: items per state component, int32.
+
+        Raises:
+            OutsideRequest: a page, item or row that this rank has not, or names twice.
+            LengthError: pages have several lengths, and the release cannot say so (P4).
+        """
+        several = several_lengths(self.args)
+        if several is not None and not self.says_lengths():
+            raise LengthError(
+                f"{several}; a registration of {self.config.release} says the first length only, "
+                "so the prefill side cannot know where these pages end"
+            )
+        return Announced.of(self.args, kv_indices, aux_index, state_indices)
+
+    def says_lengths(self) -> bool:
+        """Whether this rank's registration says the length of every region."""
+        codec = layout(self.wire_backend, "KVArgsRegisterInfo", release=self.config.release)
+        return "dst_kv_item_lens" in codec.fields
 
     # ----------------------------------------------------------- staging hooks
 

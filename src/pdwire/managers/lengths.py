@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pdwire.managers.config import KVArgs
 from pdwire.managers.peers import Peer
 
-__all__ = ["LengthError", "Lengths", "same_item"]
+__all__ = ["LengthError", "Lengths", "same_item", "several_lengths"]
 
 
 class LengthError(ValueError):
@@ -100,3 +101,21 @@ def same_item(what: str, ours: Sequence[int], theirs: Sequence[int]) -> None:
     for region, (here, there) in enumerate(zip(ours, theirs, strict=True)):
         if here != there:
             raise LengthError(f"{what}, region {region}: items of {here} bytes here, {there} there")
+
+
+def several_lengths(args: KVArgs) -> str | None:
+    """Which region of this rank has another page length than the first; ``None``: all are alike."""
+    filled = [
+        (region, item)
+        for region, (item, size) in enumerate(
+            zip(args.kv_item_lens, args.kv_data_lens, strict=True)
+        )
+        if size
+    ]
+    for region, item in filled:
+        if item != filled[0][1]:
+            return (
+                f"region {region} has pages of {item} bytes, region {filled[0][0]} of "
+                f"{filled[0][1]} bytes"
+            )
+    return None

@@ -81,6 +81,10 @@ class MoriKVManager(CommonKVManager):
             metadata=b"",
         )
 
+    def says_lengths(self) -> bool:
+        """Its descriptions say how long each region is, in every release."""
+        return True
+
     def registration_facts(self) -> dict[str, object]:
         """Every field of this rank's registration."""
         args, parallel, (host, port) = self.args, self.config.parallel, self.endpoint

@@ -32,9 +32,9 @@ class NixlKVManager(StagingManagerMixin, CommonKVManager):
     backend: ClassVar[str] = "nixl"
     wire_backend: ClassVar[str] = "nixl"
     status_class: ClassVar[type[Message]] = nixl.KVStatus
-    # Where a release does not carry them, all pages have one length and lie in VRAM: what is
-    # otherwise must be refused, not left out.
-    always_said: ClassVar[tuple[str, ...]] = ("dst_kv_item_lens", "dst_kv_mem_kinds")
+    # Where a release does not carry them, all memory is VRAM: what is otherwise must be refused,
+    # not left out.
+    always_said: ClassVar[tuple[str, ...]] = ("dst_kv_mem_kinds",)
     # The message has no guard, and the prefill loop of these releases ends on a message without
     # one: the room's pages come back after the long timeout, the prefill rank stays.
     ended_by_abort: ClassVar[tuple[str, ...]] = (

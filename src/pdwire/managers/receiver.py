@@ -10,7 +10,9 @@ from pdwire.frames import I32Array
 from pdwire.managers.base import BaseKVReceiver, KVTransferError
 from pdwire.managers.common import CommonKVManager
 from pdwire.managers.decode_side import Line
+from pdwire.managers.lengths import LengthError
 from pdwire.managers.sockets import SendError
+from pdwire.plan import OutsideRequest
 from pdwire.rooms import KVPoll
 
 __all__ = ["CommonKVReceiver"]
@@ -65,7 +67,8 @@ class CommonKVReceiver(BaseKVReceiver):
     ) -> None:
         """Say where the request's pages, aux row and state go.
 
-        A value that the release cannot carry fails the room with the reason.
+        A value that the release cannot carry, or a page, item or row that this rank has not, fails
+        the room with the reason.
         """
         facts: dict[str, object] = {
             "dst_kv_indices": kv_indices,
@@ -78,9 +81,10 @@ class CommonKVReceiver(BaseKVReceiver):
             return self._mgr.metadata(self.bootstrap_room, self._required, facts, is_dummy=is_dummy)
 
         try:
+            self._mgr.announce(kv_indices, aux_index, tuple(state_indices or ()))
             self._mgr.on_metadata(self.bootstrap_room, kv_indices, tuple(state_indices or ()))
             self._side.publish(self.bootstrap_room, self._lines, aux_index, frames)
-        except (SendError, WireError) as error:
+        except (OutsideRequest, LengthError, SendError, WireError) as error:
             self._side.abort(self.bootstrap_room, str(error))
 
     def poll(self) -> KVPoll:

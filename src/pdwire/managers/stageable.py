@@ -41,7 +41,11 @@ def why_direct(args: KVArgs, parallel: ParallelInfo, peer: Peer, pairs: Paired) 
     if len(peer.kv_ptrs) % 2 or not all(peer.kv_ptrs):
         return "not every region there is filled"
     if parallel.pp_size > 1:
-        return None  # the other stages write the other regions
+        # The other stages write the other regions, but nobody those of a draft model. All stages
+        # have to decide alike, so they go by decode's ids alone: K of every layer, then V.
+        half = len(peer.kv_ptrs) // 2
+        ids = peer.kv_layer_ids
+        return "decode has a draft model" if ids[:half] != ids[half:] else None
     if sorted(pairs.dst_regions) != list(range(len(peer.kv_ptrs))):
         return f"{len(pairs.dst_regions)} of the {len(peer.kv_ptrs)} regions there are written"
     return None

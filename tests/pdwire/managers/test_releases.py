@@ -15,7 +15,6 @@ from tests.pdwire.managers.fleet import (
     memory,
     pages,
     settled,
-    wait_until,
 )
 
 from pdwire.rooms import KVPoll
