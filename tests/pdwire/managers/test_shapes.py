@@ -93,12 +93,18 @@ class Handed:
         for sender in senders:
             wait_until(lambda s=sender: self._may_send(s, receivers), "metadata")  # type: ignore[misc]
             self._send(sender)
-        wait_until(lambda: all(r.poll() in FINAL for r in receivers), "decode is done")
-        failed = any(receiver.poll() is KVPoll.Failed for receiver in receivers)
-        if failed:  # as a router does: not every release tells the other side
-            for end in [*senders, *receivers]:
-                end.abort("the other side failed")
-        wait_until(lambda: all(s.poll() in FINAL for s in senders), "prefill is done")
+        ends = [*senders, *receivers]
+        wait_until(
+            lambda: (
+                any(end.poll() is KVPoll.Failed for end in ends)
+                or all(end.poll() is KVPoll.Success for end in ends)
+            ),
+            "the room is over",
+        )
+        for end in ends:  # as a router does: not every release tells every rank of the other side
+            if any(other.poll() is KVPoll.Failed for other in ends):
+                end.abort("another rank failed")
+        wait_until(lambda: all(end.poll() in FINAL for end in ends), "every rank is done")
         return senders, receivers
 
     @staticmethod
@@ -167,7 +173,8 @@ def fits(shape: Shape) -> bool:
     several = shape.draft and (shape.draft_heads, shape.draft_head) != (shape.heads, shape.key)
     known = shape.release == "0.5.23"
     pipelined = len(shape.stages) > 1
-    placed = shape.ids or not pipelined or (not shape.draft and len(set(shape.stages)) == 1)
+    even = not shape.draft and not shape.state and len(set(shape.stages)) == 1
+    placed = shape.ids or not pipelined or even
     sliced = shape.src_tp != shape.dst_tp and not shape.mla
     whole = not sliced or not shape.draft or not shape.draft_here or not several
     return shape.misfit is None and known and placed and whole and (uniform or known)
