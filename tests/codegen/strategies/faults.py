@@ -17,7 +17,8 @@ from tests.codegen.strategies.frames import field_of
 Data = dict[str, dict[str, Any]]
 """The parsed files of a protocol by path."""
 
-Fault = Callable[[st.DrawFn, Data], bool]
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+Fault = Callable[[Draw, Data], bool]
 
 _HIDDEN = ("Layout", "ValueError", "Draft", "Place", "COUNTS", "Any", "int", "frames", "m", "f3")
 
@@ -27,16 +28,16 @@ def messages(files: Data) -> list[dict[str, Any]]:
     return [data for path, data in sorted(files.items()) if "/" in path]
 
 
-def _one(draw: st.DrawFn, options: list[Any]) -> Any:
+def _one(draw: Draw, options: list[Any]) -> Any:
     return draw(st.sampled_from(options)) if options else None
 
 
-def _field(draw: st.DrawFn, files: Data, suits: Callable[[dict[str, Any]], bool]) -> Any:
+def _field(draw: Draw, files: Data, suits: Callable[[dict[str, Any]], bool]) -> Any:
     fields = [field for data in messages(files) for field in data["field"].values()]
     return _one(draw, [field for field in fields if suits(field)])
 
 
-def twice_the_class(draw: st.DrawFn, files: Data) -> bool:
+def twice_the_class(draw: Draw, files: Data) -> bool:
     """A second message with the class of the first, in its group, in any case of letters."""
     path = _one(draw, [path for path in sorted(files) if "/" in path])
     head = files[path]["message"]
@@ -46,17 +47,17 @@ def twice_the_class(draw: st.DrawFn, files: Data) -> bool:
     return True
 
 
-def hidden_name(draw: st.DrawFn, files: Data) -> bool:
+def hidden_name(draw: Draw, files: Data) -> bool:
     _one(draw, messages(files))["message"]["class"] = draw(st.sampled_from(_HIDDEN))
     return True
 
 
-def odd_unit(draw: st.DrawFn, files: Data) -> bool:
+def odd_unit(draw: Draw, files: Data) -> bool:
     _field(draw, files, lambda _: True)["unit"] = draw(st.sampled_from(["furlong", "Bytes", " "]))
     return True
 
 
-def two_units(draw: st.DrawFn, files: Data) -> bool:
+def two_units(draw: Draw, files: Data) -> bool:
     fields = [field for data in messages(files) for field in data["field"].values()]
     concepts = [field["concept"] for field in fields]
     field = _field(draw, files, lambda field: concepts.count(field["concept"]) > 1)
@@ -66,7 +67,7 @@ def two_units(draw: st.DrawFn, files: Data) -> bool:
     return True
 
 
-def no_words(draw: st.DrawFn, files: Data) -> bool:
+def no_words(draw: Draw, files: Data) -> bool:
     words = ("text", "utf8", "host", "hostport", "names", "json:str", "json:str[]")
     field = _field(draw, files, lambda field: field["type"] in words)
     if field is not None:
@@ -74,7 +75,7 @@ def no_words(draw: st.DrawFn, files: Data) -> bool:
     return field is not None
 
 
-def circle(draw: st.DrawFn, files: Data) -> bool:
+def circle(draw: Draw, files: Data) -> bool:
     """Numbers of one layout, each below the next, and the last below the first."""
     options = [
         (data, numbers)
@@ -100,7 +101,7 @@ def _numbers(data: dict[str, Any], layout: dict[str, Any]) -> list[str]:
     return [name for name in names if data["field"][name]["type"] in integers]
 
 
-def silent_default(draw: st.DrawFn, files: Data) -> bool:
+def silent_default(draw: Draw, files: Data) -> bool:
     """A frame of the newest layout that cannot say what its field is unless it is given."""
     options = []
     for data in messages(files):
