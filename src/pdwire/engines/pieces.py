@@ -76,6 +76,7 @@ class PeerQueue:
                 return
             self._under_way.popleft()
             transfer.under_way -= 1
+            transfer.progress += 1
             if state != _DONE:
                 transfer.fail(f"writing to peer {self.peer!r} failed: code {state}")
 
@@ -99,6 +100,7 @@ class Pieces:
         self._queue, self._window = queue, window
         self._reason: str | None = None
         self.under_way = 0
+        self.progress = 0
         queue.advance(self)
 
     def next_piece(self) -> tuple[int, int, int] | None:
