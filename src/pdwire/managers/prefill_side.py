@@ -144,7 +144,8 @@ class PrefillSide:
             self._names[peer.endpoint] = peer.id
             self._strikes.pop(peer.id, None)
             effects = self.rooms.register_peer(peer.id, peer.endpoint, now, changed=changed)
-        self.transfers.renew(peer.id, f"decode restarted: {peer.id}", changed=changed)
+        if changed:
+            self.transfers.renew(peer.id, f"decode restarted: {peer.id}")
         self.core.run(effects)
         self.core.on_peer(peer)
 

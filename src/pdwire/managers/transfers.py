@@ -207,23 +207,21 @@ class Transfers:
                     heappush(entry.lane.ready, (serial, entry))
                     self._rouse(entry.lane)
 
-    def renew(self, peer: str, reason: str, *, changed: bool) -> None:
-        """A peer has registered: what its memory was is no concern of what comes now.
+    def renew(self, peer: str, reason: str) -> None:
+        """A peer has other memory now: nothing that was queued for the old one may go on.
 
-        Args:
-            peer: which.
-            reason: why jobs of the registration before end.
-            changed: it has other memory now, so nothing of the old lane may go on; otherwise
-                only a lane that was left alone is replaced.
+        What is under way is polled on, beside what comes from now on.
         """
         with self._cond:
-            lane = self._lanes.get(peer)
-            if lane is None or not (changed or lane.sick):
+            lane = self._lanes.pop(peer, None)
+            if lane is None:
                 return
-            del self._lanes[peer]
             lane.replaced, lane.sick = True, lane.sick or reason
             self._replaced.add(lane)
         self.tick()
+        with self._cond:
+            if lane.is_empty and lane.inside is None:
+                self._replaced.discard(lane)
 
     def tick(self) -> None:
         """Notice threads that are lost, lanes that stand still, and jobs that nobody wants."""
@@ -279,7 +277,8 @@ class Transfers:
             self._cond.notify_all()
         ends = monotonic() + deadline_s
         for thread in threads:
-            thread.join(max(0.0, ends - monotonic()))
+            while thread.is_alive() and monotonic() < ends and not self._is_hopeless(threads):
+                thread.join(0.05)
         held = [thread.name for thread in threads if thread.is_alive()]
         with self._cond:
             lanes = [*self._lanes.values(), *self._replaced]
@@ -291,6 +290,14 @@ class Transfers:
                 lane.transfer.release()
         if held:
             raise RuntimeError(f"{held[0]} did not stop within {deadline_s} s")
+
+    def _is_hopeless(self, threads: list[threading.Thread]) -> bool:
+        """Whether the threads that are left do not come back out of the engine."""
+        before = monotonic() - STUCK_S
+        with self._cond:
+            lanes = [*self._lanes.values(), *self._replaced]
+            stuck = sum(lane.inside is not None and lane.inside < before for lane in lanes)
+        return 0 < stuck == sum(thread.is_alive() for thread in threads)
 
     def _give_up(self, entry: _Entry, reason: str) -> None:
         begun = entry.lane.entry is entry
