@@ -8,6 +8,7 @@ generated dataclasses, and a codec is chosen by the release that the other side 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from pdwire.frames import NO_I32, I32Array
 from pdwire.managers.base import BaseKVManager
 from pdwire.managers.config import DisaggregationMode, KVArgs, ManagerConfig
 from pdwire.managers.decode_side import DecodeSide
+from pdwire.managers.ending import close_at_exit
 from pdwire.managers.health import Counters
 from pdwire.managers.memory import AuxMemory
 from pdwire.managers.peers import Peer
@@ -116,6 +118,7 @@ class CommonKVManager(BaseKVManager):
         asked = self.config.release if mode is DisaggregationMode.DECODE else ORDER[-1]
         self.client = BootstrapClient(release=asked, timeout_s=self.config.http_timeout_s)
         self.bootstrap = bootstrap
+        self._pid = os.getpid()
         self._steps = ExitStack()
         """What closing does, last first, and each step whatever another does."""
         try:
@@ -123,6 +126,7 @@ class CommonKVManager(BaseKVManager):
         except BaseException:
             self._steps.close()
             raise
+        close_at_exit(self)
 
     def _start(self, engine: Engine) -> None:
         args, mode = self.args, self.mode
@@ -472,6 +476,11 @@ class CommonKVManager(BaseKVManager):
 
         Raises:
             RuntimeError: a thread did not end in time; everything else is closed all the same.
+
+        In a process that was forked from the one that made the manager it does nothing: threads,
+        sockets and memory are the parent's.
         """
+        if os.getpid() != self._pid:
+            return
         with self._steps:
             self._side().shut("the manager was closed")
