@@ -8,7 +8,8 @@ generated dataclasses, and a codec is chosen by the release that the other side 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import os
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -23,13 +24,16 @@ from pdwire.managers.announced import Announced
 from pdwire.managers.base import BaseKVManager
 from pdwire.managers.config import DisaggregationMode, KVArgs, ManagerConfig
 from pdwire.managers.decode_side import DecodeSide
+from pdwire.managers.ending import close_at_exit
 from pdwire.managers.health import Counters
 from pdwire.managers.lengths import LengthError, several_lengths
 from pdwire.managers.memory import AuxMemory
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError
-from pdwire.managers.prefill_side import PrefillSide, Task, write_to
+from pdwire.managers.prefill_side import PrefillSide
 from pdwire.managers.sockets import Endpoint, Loop, Outbox, SendError
+from pdwire.managers.transfers import Steps
+from pdwire.managers.writing import ChunkWrite
 from pdwire.rooms import (
     Drop,
     Effect,
@@ -116,6 +120,7 @@ class CommonKVManager(BaseKVManager):
         asked = self.config.release if mode is DisaggregationMode.DECODE else ORDER[-1]
         self.client = BootstrapClient(release=asked, timeout_s=self.config.http_timeout_s)
         self.bootstrap = bootstrap
+        self._pid = os.getpid()
         self._steps = ExitStack()
         """What closing does, last first, and each step whatever another does."""
         try:
@@ -123,6 +128,7 @@ class CommonKVManager(BaseKVManager):
         except BaseException:
             self._steps.close()
             raise
+        close_at_exit(self)
 
     def _start(self, engine: Engine) -> None:
         args, mode = self.args, self.mode
@@ -242,8 +248,9 @@ class CommonKVManager(BaseKVManager):
         """Handle a staging message; ``False`` when staging is not spoken here."""
         return False
 
-    def stage(self, task: Task, peer: Peer) -> bool:  # noqa: ARG002  # the mixin's
+    def stage(self, write: ChunkWrite, peer: Peer) -> Generator[Any, None, bool]:  # noqa: ARG002  # the mixin's
         """Write a chunk's KV through staging; ``False``: write it directly."""
+        yield from ()
         return False
 
     def split(self, chunk: Chunk, peer: Peer, info: Any) -> list[Chunk]:  # noqa: ANN401, ARG002
@@ -427,15 +434,15 @@ class CommonKVManager(BaseKVManager):
         """Only the last pipeline stage sends the auxiliary row, as in every release."""
         return self.config.parallel.pp_rank == self.config.parallel.pp_size - 1
 
-    def send_aux(self, peer: Peer, chunk: Chunk, info: Any, notify: bytes | None) -> None:  # noqa: ANN401
+    def send_aux(self, write: ChunkWrite, peer: Peer, notify: bytes | None) -> Steps:
         """Write the auxiliary row, through the engine or as AUX_DATA messages."""
+        chunk, info = write.task.chunk, write.task.info
         assert chunk.aux_index is not None  # noqa: S101  # the caller has checked
         if self.config.aux_over_tcp:
             self._send_aux_messages(peer, chunk, info)
             return
         blocks = self.prefill_side().planner.aux(peer, chunk.aux_index, info.dst_aux_index)
-        if len(blocks) or notify is not None:
-            write_to(self, peer, blocks, notify)
+        yield from write.put(peer, [blocks], notify, "aux")
 
     def _send_aux_messages(self, peer: Peer, chunk: Chunk, info: Any) -> None:  # noqa: ANN401
         for buffer, size in enumerate(self.args.aux_item_lens):
@@ -501,6 +508,11 @@ class CommonKVManager(BaseKVManager):
 
         Raises:
             RuntimeError: a thread did not end in time; everything else is closed all the same.
+
+        In a process that was forked from the one that made the manager it does nothing: threads,
+        sockets and memory are the parent's.
         """
+        if os.getpid() != self._pid:
+            return
         with self._steps:
             self._side().shut("the manager was closed")

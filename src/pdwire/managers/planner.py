@@ -23,6 +23,7 @@ from pdwire.managers.items import aux_lens, state_pairs
 from pdwire.managers.lengths import Lengths
 from pdwire.managers.peers import Peer
 from pdwire.plan import (
+    NOTHING,
     Blocks,
     Extent,
     Permitted,
@@ -129,7 +130,7 @@ class Planner:
             PlanError: counts, pages or lengths do not fit.
         """
         if not len(chunk.pages):
-            return Extent.none().permit(Blocks.none())
+            return NOTHING
         with _planning(f"KV of chunk {chunk.index}"):
             _exist("source pages", chunk.pages, self._slots)
             pairs = self.paired(peer)
@@ -312,11 +313,11 @@ class Planner:
     def _component(self, peer: Peer, n: int, src: I32Array, dst: I32Array) -> Permitted:
         args = self._args
         if self._config.parallel.pp_size > 1 and not any(args.state_data_ptrs[n : n + 1]):
-            return Extent.none().permit(Blocks.none())  # another stage's
+            return NOTHING  # another stage's
         if len(src) != len(dst):
             raise PlanError(f"{len(src)} items, {len(dst)} destinations")
         if not len(src):
-            return Extent.none().permit(Blocks.none())
+            return NOTHING
         held = len(args.state_data_ptrs), len(peer.state_ptrs)
         if n >= min(held):
             raise PlanError(f"{held[0]} components here, {held[1]} there")

@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pdwire.plan.arrays import I64Array, Integers, U64Array, as_i64, as_u64, same_length
 from pdwire.plan.blocks import Blocks, concat
 
-__all__ = ["Extent", "OutsideRequest", "Permitted"]
+__all__ = ["NOTHING", "Extent", "OutsideRequest", "Permitted"]
 
 _TOP: Final = 2**64
 _KEY: Final = object()
@@ -53,6 +53,10 @@ class Permitted:
         """Blocks of several extents of one request, in order."""
         return cls(concat(part.blocks for part in parts), _KEY)
 
+    def batches(self, max_blocks: int, max_bytes: int) -> Iterator[Permitted]:
+        """The same bytes in order, at most so many blocks and bytes at a time."""
+        return (Permitted(part, _KEY) for part in self.blocks.batches(max_blocks, max_bytes))
+
     def __len__(self) -> int:
         """How many blocks."""
         return len(self.blocks)
@@ -61,6 +65,10 @@ class Permitted:
     def total(self) -> int:
         """Bytes of all blocks together."""
         return self.blocks.total
+
+
+NOTHING: Final = Permitted(Blocks.none(), _KEY)
+"""No block at all."""
 
 
 class Extent:
@@ -90,11 +98,6 @@ class Extent:
         order = np.argsort(base, kind="stable")
         self._region = order[lens[order] != 0]
         self._base, self._lens = base[self._region], lens[self._region]
-
-    @classmethod
-    def none(cls) -> Extent:
-        """Nothing at all."""
-        return cls("byte", [], [], [])
 
     @classmethod
     def place(cls, what: str, address: int, size: int) -> Extent:

@@ -41,9 +41,10 @@ class WaitingFor(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Not now; try again when a message has come."""
+    """Not now; try again when a message has come, ``place`` being where it will go if known."""
 
     why: WaitingFor
+    place: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +277,7 @@ class PrefillStaging:
     def _when(place: Place, mark: Mark) -> ChunkState:
         if (place.round, place.offset) < mark:
             return Waiting(WaitingFor.ROOM_END)
-        return Ready(place) if is_writable(place, mark) else Waiting(WaitingFor.WATERMARK)
+        return Ready(place) if is_writable(place, mark) else Waiting(WaitingFor.WATERMARK, place)
 
     def _drop(self, kind: str) -> list[Effect]:
         self._drops[kind] += 1
