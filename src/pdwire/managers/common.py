@@ -196,6 +196,10 @@ class CommonKVManager(BaseKVManager):
         """What identifies the sender of metadata."""
         raise NotImplementedError
 
+    def announced(self, message: Any) -> str | None:  # noqa: ANN401  # any backend's registration
+        """The id that a registration announces; ``None`` when that cannot be read."""
+        return self.peer_id(message)
+
     def peer_of(self, message: Message, releases: Sequence[str]) -> Peer:
         """The peer that a registration announces; ``ValueError`` when it cannot be served."""
         raise NotImplementedError

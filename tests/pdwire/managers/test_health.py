@@ -144,9 +144,11 @@ def scraped(registry: CollectorRegistry) -> dict[str, Any]:
     from prometheus_client.openmetrics import exposition
     from prometheus_client.openmetrics import parser as strict
 
-    found = list(parser.text_string_to_metric_families(generate_latest(registry).decode()))
-    text = exposition.generate_latest(registry).decode()
-    again = list(strict.text_string_to_metric_families(text))
+    usual: Any = parser.text_string_to_metric_families
+    openly: Any = exposition.generate_latest
+    found = list(usual(generate_latest(registry).decode()))
+    strictly: Any = strict.text_string_to_metric_families
+    again = list(strictly(openly(registry).decode()))
     assert {f.name for f in again} == {f.name for f in found}
     assert len({f.name for f in found}) == len(found)
     for family in found:
