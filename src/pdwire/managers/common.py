@@ -25,13 +25,14 @@ from pdwire.managers.base import BaseKVManager
 from pdwire.managers.config import DisaggregationMode, KVArgs, ManagerConfig
 from pdwire.managers.decode_side import DecodeSide
 from pdwire.managers.ending import close_at_exit
+from pdwire.managers.endpoints import is_unspecified
 from pdwire.managers.health import Counters
 from pdwire.managers.lengths import LengthError, several_lengths
 from pdwire.managers.memory import AuxMemory
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError
 from pdwire.managers.prefill_side import PrefillSide
-from pdwire.managers.sockets import Endpoint, Loop, Outbox, SendError
+from pdwire.managers.sockets import Endpoint, Loop, Outbox, SendError, tcp
 from pdwire.managers.transfers import Steps
 from pdwire.managers.writing import ChunkWrite
 from pdwire.rooms import (
@@ -139,7 +140,16 @@ class CommonKVManager(BaseKVManager):
             for address, length in args.regions()
         ]
         self.engine.register(self._regions)
-        self.outbox = Outbox(self.counters, deadline_s=self.config.send_timeout_s)
+        limits = self.config.limits
+        self.outbox = Outbox(
+            self.counters,
+            deadline_s=self.config.send_timeout_s,
+            # A verdict has a point while decode waits for it. What decode asks for has to arrive
+            # while its room still waits, so that the room hears why it did not.
+            patience_s=limits.waiting_s / (2 if mode is DisaggregationMode.DECODE else 1),
+            on_undelivered=self._on_undelivered,
+            name=f"pdwire-{self.backend}-{mode}-outbox",
+        )
         self._steps.callback(self.outbox.close)
         self.set_up_staging()
         self.prefill = PrefillSide(self) if mode is DisaggregationMode.PREFILL else None
@@ -154,6 +164,7 @@ class CommonKVManager(BaseKVManager):
             tick=side.tick,
             on_dead=side.shut,
             counters=self.counters,
+            max_frame_bytes=self.config.max_frame_bytes,
         )
         self._steps.callback(self.loop.stop)
         self.loop.start()
@@ -180,8 +191,8 @@ class CommonKVManager(BaseKVManager):
 
     @property
     def endpoint(self) -> Endpoint:
-        """This rank's control socket."""
-        return self.config.host, self.loop.port
+        """This rank's control socket, as peers are told."""
+        return self.config.announced_host, self.loop.port
 
     # --------------------------------------------------------- backend dialect
 
@@ -192,6 +203,10 @@ class CommonKVManager(BaseKVManager):
     def peer_id(self, info: Any) -> str:  # noqa: ANN401  # any backend's metadata
         """What identifies the sender of metadata."""
         raise NotImplementedError
+
+    def announced(self, message: Any) -> str | None:  # noqa: ANN401  # any backend's registration
+        """The id that a registration announces; ``None`` when that cannot be read."""
+        return self.peer_id(message)
 
     def peer_of(self, message: Message, releases: Sequence[str]) -> Peer:
         """The peer that a registration announces; ``ValueError`` when it cannot be served."""
@@ -409,7 +424,9 @@ class CommonKVManager(BaseKVManager):
         facts["generation"] = effect.generation
         try:
             frames = self.build("ABORT", facts, release)
-            self.outbox.send(effect.prefill, frames, "ABORT")
+            # So long the pages wait for the answer.
+            patience_s = self.config.limits.abort_release_s
+            self.outbox.send(effect.prefill, frames, "ABORT", patience_s=patience_s)
         except (UnknownLayoutError, WireError, SendError):
             self.counters.add("unsaid", "ABORT")
 
@@ -423,9 +440,27 @@ class CommonKVManager(BaseKVManager):
         }
         try:
             frames = self.build("ABORT_ACK", facts, release)
-            self.outbox.send(effect.endpoint, frames, "ABORT_ACK", courtesy=peer is None)
+            self.outbox.send(
+                effect.endpoint,
+                frames,
+                "ABORT_ACK",
+                courtesy=peer is None,
+                patience_s=self.config.limits.abort_release_s,
+            )
         except (UnknownLayoutError, WireError, SendError):
             self.counters.add("unsaid", "ABORT_ACK")
+
+    def _on_undelivered(
+        self, endpoint: Endpoint, kind: str, frames: Sequence[bytes], reason: str
+    ) -> None:
+        """A message was given up. What stood on it is told: nobody will answer it."""
+        if self.decode is None or kind not in {"KVArgsRegisterInfo", "TransferInfo"}:
+            return
+        room = None
+        if kind == "TransferInfo":
+            told: Any = layout(self.wire_backend, kind, release=self.config.release).decode(frames)
+            room = told.room
+        self.decode.unreachable(endpoint, room, f"{kind} did not reach {tcp(endpoint)}: {reason}")
 
     # --------------------------------------------------------------- transfers
 
@@ -461,7 +496,8 @@ class CommonKVManager(BaseKVManager):
         """Register this rank; start the server where none is named."""
         parallel, config = self.config.parallel, self.config
         if self.bootstrap is None and config.bootstrap_port == 0:
-            self.bootstrap = BootstrapServer(config.bootstrap_host, 0)
+            is_every = config.bootstrap_host in {"", "*"}  # spellings that only libzmq binds
+            self.bootstrap = BootstrapServer("0.0.0.0" if is_every else config.bootstrap_host, 0)  # noqa: S104
             self._steps.callback(self.bootstrap.close)
         host, port = self.endpoint
         rank = RoutePut(
@@ -484,11 +520,15 @@ class CommonKVManager(BaseKVManager):
 
     @property
     def bootstrap_address(self) -> str:
-        """``host:port`` of the bootstrap server that this prefill rank registered with."""
-        if self.bootstrap is not None:
-            return self.bootstrap.address
+        """``host:port`` of the bootstrap server that this prefill rank registered with.
+
+        One that is bound to every interface is reached where this rank is.
+        """
         host, port = self.config.bootstrap_host, self.config.bootstrap_port
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        if self.bootstrap is not None:
+            host, port = self.bootstrap.host, self.bootstrap.port
+        reached = self.config.announced_host if is_unspecified(host) else host
+        return tcp((reached, port)).removeprefix("tcp://")
 
     # --------------------------------------------------------------------- end
 

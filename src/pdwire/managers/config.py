@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from pdwire.managers.endpoints import bare, is_unspecified
+from pdwire.managers.loop import MAX_FRAME_BYTES
 from pdwire.rooms import RoomLimits
 from pdwire.wire.table import ORDER
 
@@ -109,10 +111,16 @@ class ManagerConfig:
     ``release`` is what the manager speaks where nothing proves what the other side
     speaks; a prefill answers each decode side in the layout that its registration
     proved. Times are in seconds.
+
+    ``host`` is bound. Peers are told ``announce_host``, by default ``host``: an address that
+    they can reach, so it has to be given where every interface is bound (``0.0.0.0``, ``::``,
+    ``*``). ``max_frame_bytes``: who sends a larger frame is disconnected.
     """
 
     release: str = ORDER[-1]
     host: str = "127.0.0.1"
+    announce_host: str | None = None
+    max_frame_bytes: int = MAX_FRAME_BYTES
     bootstrap_host: str = "127.0.0.1"
     bootstrap_port: int = 0
     is_mla: bool = False
@@ -126,3 +134,22 @@ class ManagerConfig:
     heartbeat_failures: int = 2
     http_timeout_s: float = 5.0
     send_timeout_s: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse to tell peers an address that nobody can connect to."""
+        if self.announce_host is not None and is_unspecified(self.announce_host):
+            raise ValueError(
+                f"announce_host={self.announce_host!r} is every interface and no address: "
+                "give the one by which peers reach this rank"
+            )
+        if self.announce_host is None and is_unspecified(self.host):
+            raise ValueError(
+                f"host={self.host!r} is every interface, which peers cannot connect to: give the "
+                f"address by which they reach this rank besides, as in "
+                f"ManagerConfig(host={self.host!r}, announce_host='10.0.0.2')"
+            )
+
+    @property
+    def announced_host(self) -> str:
+        """The host that peers are told, an IPv6 address without brackets."""
+        return bare(self.host if self.announce_host is None else self.announce_host)

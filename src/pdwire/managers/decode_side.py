@@ -342,6 +342,19 @@ class DecodeSide:
         for endpoint in endpoints:  # after the aborts, which are flushed if anybody takes them
             self.core.outbox.forget(endpoint)
 
+    def unreachable(self, endpoint: Endpoint, room: int | None, reason: str) -> None:
+        """A prefill rank did not take what it was told: the room that it was about fails.
+
+        The rank may not know this one, so the next room registers again.
+        """
+        with self.lock:
+            for key, lines in list(self._lines.items()):
+                if endpoint in {line.endpoint for line in lines}:
+                    del self._lines[key]
+            status = None if room is None else self.rooms.status(room)
+        if room is not None and status not in {None, KVPoll.Failed, KVPoll.Success}:
+            self.abort(room, reason)
+
     # -------------------------------------------------------------------- end
 
     def counts(self) -> dict[str, int]:

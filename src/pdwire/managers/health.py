@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
 
-if TYPE_CHECKING:
-    from prometheus_client.core import Metric
+from pdwire.managers.metrics import Collector
 
 __all__ = ["Counters", "collector"]
 
@@ -45,41 +43,28 @@ class Counters:
         # Gauges take locks of their own, so they are read outside of ours.
         return counts | {family: read() for family, read in gauges.items()}
 
+    def families(self) -> list[tuple[str, bool, dict[str, int]]]:
+        """Each family, whether it is a gauge, and its values by name."""
+        with self._lock:
+            gauges = set(self._gauges)
+        return [(family, family in gauges, names) for family, names in self.snapshot().items()]
+
     def count(self, family: str, name: str) -> int:
         """One count, 0 if it never happened."""
         with self._lock:
             return self._counts.get(family, Counter())[name]
 
 
-class _Collector:
-    """What ``prometheus_client`` asks at each scrape."""
-
-    def __init__(self, counters: Counters, labels: dict[str, str]) -> None:
-        from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415  # an extra
-
-        self._family = GaugeMetricFamily
-        self._counters = counters
-        self._labels = labels
-
-    def collect(self) -> Iterator[Metric]:
-        """One metric per family, one sample per name."""
-        for family, names in self._counters.snapshot().items():
-            metric = self._family(
-                f"pdwire_{family}", f"pdwire {family} by name", labels=[*self._labels, "name"]
-            )
-            for name, value in names.items():
-                metric.add_metric([*self._labels.values(), name], value)
-            yield metric
-
-
-def collector(counters: Counters, labels: dict[str, str]) -> Any:  # noqa: ANN401  # untyped there
+def collector(counters: Counters, labels: dict[str, str]) -> Collector:
     """A collector for ``prometheus_client.REGISTRY.register``.
 
     Args:
         counters: a manager's counters.
-        labels: put on every sample: backend, role, rank.
+        labels: put on every sample: backend, role, rank. No two managers of one registry have
+            the same.
 
     Raises:
         ImportError: ``prometheus_client`` is missing: ``pip install 'pdwire[metrics]'``.
+        ValueError: a label that is none.
     """
-    return _Collector(counters, labels)
+    return Collector(counters, labels)

@@ -29,7 +29,8 @@ class MooncakeKVManager(StagingManagerMixin, CommonKVManager):
         from pdwire.engines.mooncake import MooncakeEngine  # noqa: PLC0415  # an extra
 
         protocol = "rdma" if self.args.ib_device else "tcp"
-        return MooncakeEngine(self.config.host, protocol=protocol, device=self.args.ib_device)
+        host = self.config.announced_host  # its session is what peers connect to
+        return MooncakeEngine(host, protocol=protocol, device=self.args.ib_device)
 
     @property
     def status_fields(self) -> tuple[str, ...]:

@@ -47,16 +47,20 @@ class MoriKVManager(CommonKVManager):
         """The engine key."""
         return str(info.engine_key)
 
+    def announced(self, message: Any) -> str | None:  # noqa: ANN401  # its own registration
+        """The engine key, which stands in the engine's description."""
+        try:
+            return _key(message.engine_desc)
+        except ValueError:
+            return None
+
     def peer_of(self, message: Message, releases: Sequence[str]) -> Peer:
         """The peer that a registration announces; ``ValueError`` for unreadable descriptions."""
         if not isinstance(message, mori.KVArgsRegisterInfo):
             raise TypeError(message)
         kv = [_read(desc) for desc in message.dst_kv_mem_descs]
         state = [[_read(desc) for desc in part if desc] for part in message.dst_state_mem_descs]
-        try:
-            key = msgspec.json.decode(message.engine_desc, type=_EngineDesc).key
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"engine description: {error}") from error
+        key = _key(message.engine_desc)
         aux = [_read(desc) for desc in message.dst_aux_mem_descs]
         lens = tuple(desc.length for desc in kv)
         return Peer(
@@ -160,6 +164,13 @@ def _item_lens(lens: Sequence[int], first: int) -> tuple[int, ...]:
     if not slots or any(size % slots for size in lens):
         return ()
     return tuple(size // slots for size in lens)
+
+
+def _key(desc: bytes) -> str:
+    try:
+        return msgspec.json.decode(desc, type=_EngineDesc).key
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"engine description: {error}") from error
 
 
 def _read(desc: bytes) -> _MemoryDesc:

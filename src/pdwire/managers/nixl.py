@@ -32,9 +32,9 @@ class NixlKVManager(StagingManagerMixin, CommonKVManager):
     backend: ClassVar[str] = "nixl"
     wire_backend: ClassVar[str] = "nixl"
     status_class: ClassVar[type[Message]] = nixl.KVStatus
-    # Where a release does not carry them, all memory is VRAM: what is otherwise must be refused,
-    # not left out.
-    always_said: ClassVar[tuple[str, ...]] = ("dst_kv_mem_kinds",)
+    # Where a release does not carry them, all pages have one length and lie in VRAM: what is
+    # otherwise must be refused, not left out.
+    always_said: ClassVar[tuple[str, ...]] = ("dst_kv_item_lens", "dst_kv_mem_kinds")
     # The message has no guard, and the prefill loop of these releases ends on a message without
     # one: the room's pages come back after the long timeout, the prefill rank stays.
     ended_by_abort: ClassVar[tuple[str, ...]] = (
@@ -100,13 +100,22 @@ class NixlKVManager(StagingManagerMixin, CommonKVManager):
             "staging_total_size": staging[1],
             "dst_num_slots": min(slots, default=0),
             "dst_kv_mem_kinds": (args.mem_kind,) * len(args.kv_data_ptrs),
-            "dst_kv_item_lens": args.kv_item_lens,
+            "dst_kv_item_lens": self._lengths_said(),
             "dst_state_layer_ids": args.state_layer_ids,
             "dst_kv_layer_ids": args.kv_layer_ids,
             "dst_dcp_size": parallel.dcp_size,
             "dst_dcp_rank": parallel.dcp_rank,
             "dst_state_data_lens": args.state_data_lens,
         }
+
+    def _lengths_said(self) -> tuple[int, ...]:
+        """Bytes of a page per region; the first for all where the release says no other.
+
+        Rooms of a pool whose lengths it cannot say are refused before they are announced
+        (:meth:`announce`); the registration itself goes out, so that prefill can be told so.
+        """
+        lens = self.args.kv_item_lens
+        return lens if self.says_lengths() else lens[:1] * len(lens)
 
     def metadata_facts(self, room: int, required: int, *, is_dummy: bool) -> dict[str, object]:
         """The fields of metadata that are not about pages."""

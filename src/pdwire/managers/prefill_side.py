@@ -154,8 +154,7 @@ class PrefillSide:
             peer = self.core.peer_of(message, (*(r for r in releases if r != last), last))
             self.core.engine.add_peer(peer.id, peer.metadata)
         except (ValueError, EngineError) as error:
-            self.core.counters.add("dropped", "registration")
-            _LOG.warning("registration refused: %s", error)
+            self._refuse(message, str(error))
             return
         now = time.monotonic()
         with self.lock:  # at once, so that no worker sees new memory and an old room
@@ -171,6 +170,13 @@ class PrefillSide:
             self.transfers.renew(peer.id, f"decode restarted: {peer.id}")
         self.core.run(effects)
         self.core.on_peer(peer)
+
+    def _refuse(self, message: Any, reason: str) -> None:  # noqa: ANN401  # any backend's
+        """A registration cannot be served; who sends metadata under it hears why (O3)."""
+        self.core.counters.add("dropped", "registration")
+        _LOG.warning("registration refused: %s", reason)
+        name, place = self.core.announced(message), (message.endpoint, message.dst_port)
+        self._apply(lambda now: self.rooms.refuse_peer(name, place, reason, now))
 
     def forget(self, peer: str) -> None:
         """A registration was replaced: its memory is no destination any more."""

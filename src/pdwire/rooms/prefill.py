@@ -30,6 +30,7 @@ from pdwire.rooms.limits import RoomError, RoomLimits
 from pdwire.rooms.peers import PeerTable
 from pdwire.rooms.poll import KVPoll
 from pdwire.rooms.records import InfoT, Room, Write, place_of
+from pdwire.rooms.refusals import Refusals
 from pdwire.rooms.tables import ACTIVE, POLL, Phase
 from pdwire.wire.common import AbortNotification, Bootstrap
 
@@ -50,6 +51,7 @@ class PrefillRooms(Generic[InfoT]):
         limits = limits or RoomLimits()
         self._ledger: Ledger[InfoT] = Ledger(limits)
         self._peers = PeerTable(limits.peers)
+        self._refusals = Refusals(limits.unopened_s)
         self._desk = AckDesk(limits.remembered)
         self._tickets: dict[int, Write] = {}
         self._serial = 0
@@ -77,7 +79,31 @@ class PrefillRooms(Generic[InfoT]):
         if changed and self._peers.get(peer) is not None:
             effects += self._restarted(peer, endpoint, now)
         self._peers.put(peer, endpoint)
+        self._refusals.lift(peer, endpoint)
         return effects + self._make_place()
+
+    def refuse_peer(
+        self, peer: str | None, endpoint: Endpoint, reason: str, now: float
+    ) -> list[Effect]:
+        """A registration cannot be served: who asks under it hears that, and why (O3).
+
+        A peer that was registered with that id and endpoint says by it that its memory is
+        another one; what it had announced before is no destination any more.
+
+        Args:
+            peer: the id; ``None`` where not even that can be read.
+            endpoint: the control socket that it names.
+            reason: why it is refused.
+            now: monotonic seconds.
+        """
+        why = f"registration refused: {reason}"
+        self._refusals.put(peer, endpoint, why, now)
+        known = None if peer is None else self._peers.get(peer)
+        if known is None or known.endpoint != endpoint:
+            return []
+        effects = self._fail_rooms_of(known.name, why, now)
+        self._peers.remove(known.name)
+        return [*effects, PeerGone(peer=known.name)]
 
     def mark_peer_failed(self, peer: str, reason: str, now: float) -> list[Effect]:
         """Nothing can be written to a peer any more: its rooms fail, new ones are refused."""
@@ -146,7 +172,7 @@ class PrefillRooms(Generic[InfoT]):
 
     def on_transfer_info(self, info: InfoT, peer: str, now: float) -> list[Effect]:
         """A decode rank says where one room's pages go."""
-        why_not = self._why_unusable(peer)
+        why_not = self._why_unusable(peer, place_of(info), now)
         if why_not is not None:
             return self._refuse_peer(info, peer, why_not)
         why_not = self._ledger.why_dead(info.room)
@@ -319,10 +345,10 @@ class PrefillRooms(Generic[InfoT]):
         self._peers.remove(gone)
         return [PeerGone(peer=gone)]
 
-    def _why_unusable(self, peer: str) -> str | None:
+    def _why_unusable(self, peer: str, place: Endpoint, now: float) -> str | None:
         known = self._peers.get(peer)
         if known is None:
-            return f"unknown peer {peer}"
+            return self._refusals.why(peer, place, now) or f"unknown peer {peer}"
         return None if known.failed is None else f"peer {peer} failed: {known.failed}"
 
     def _refuse_peer(self, info: InfoT, peer: str, why: str) -> list[Effect]:
