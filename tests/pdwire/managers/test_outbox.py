@@ -232,7 +232,7 @@ class TestSockets:
         outbox.send(ear.endpoint, [b"x"], "X")
         assert ear.hear() == [b"x"]
         assert lost.told == []
-        assert len(outbox._peers.lines) == 9
+        assert {port for _, port in outbox._peers.lines} >= set(range(1, 9))
 
     def test_a3_300_decodes_and_1024_files_and_900_verdicts_in_a_burst(self) -> None:
         ran = subprocess.run(
