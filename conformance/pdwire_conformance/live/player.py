@@ -37,6 +37,10 @@ from .notation import Value
 
 __all__ = ["Heard", "Player"]
 
+_FLOOD: Final = 500
+"""Messages that may wait for a peer before the next one is said."""
+_FLOOD_S: Final = 5.0
+"""A peer that reads nothing for so long is told no more."""
 Json = dict[str, Any]
 _WAYS: Final = ("prefill -> decode", "decode -> prefill")
 """What a decode rank hears, and what a prefill rank does."""
@@ -128,8 +132,12 @@ class Player(Side):
     def say(self, endpoint: Endpoint, frames: Sequence[bytes], *, noted: bool = True) -> None:
         """Send one multipart through the connection that the manager uses; ``SendError``.
 
-        ``noted``: it is in the trace; of ten thousand alike a few are enough.
+        ``noted``: it is in the trace; of ten thousand alike a few are enough. A flood waits for
+        the peer to read: the manager's queue is bounded, and refuses what it has no place for.
         """
+        outbox, ends = self.manager.outbox, time.monotonic() + _FLOOD_S
+        while outbox.waiting(endpoint) > _FLOOD and time.monotonic() < ends:
+            time.sleep(0.001)
         self._quiet = not noted
         try:
             self.manager.outbox.send(endpoint, list(frames), "script")

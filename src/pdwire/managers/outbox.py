@@ -146,6 +146,11 @@ class Outbox:
         if self.watch is not None:
             self.watch(endpoint, frames)
 
+    def waiting(self, endpoint: Endpoint) -> int:
+        """Messages that wait for an endpoint: who says very much at once looks here first."""
+        line = self._peers.lines.get(endpoint)
+        return 0 if line is None else len(line.queue)
+
     def forget(self, endpoint: Endpoint) -> None:
         """Close the socket to an endpoint that is gone, once it is flushed, or soon."""
         self._peers.forget(endpoint)

@@ -96,6 +96,7 @@ class TestNothingIsLost:
         outbox = make()
         outbox.send(GONE, [b"7", b"4"], "KV_STATUS", patience_s=0.05)
         outbox.send(GONE, [b"x"], "ABORT", patience_s=60)
+        assert outbox.waiting(GONE) == 2
         wait_until(lambda: lost.told)
         assert lost.told == [(GONE, "KV_STATUS", [b"7", b"4"], "nobody takes it")]
         assert counters.snapshot() == {"undelivered": {"KV_STATUS": 1}}
@@ -135,6 +136,7 @@ class TestNothingIsLost:
         wait_until(lambda: lost.told)
         assert count(counters, "undelivered") == 1
         assert outbox._peers.lines == {}
+        assert outbox.waiting(GONE) == 0
 
     def test_closing_takes_the_deadline_and_no_longer_and_counts_what_is_left(
         self, make: Callable[..., Outbox], counters: Counters, ears: Callable[[int], list[Ear]]
@@ -232,7 +234,7 @@ class TestSockets:
         outbox.send(ear.endpoint, [b"x"], "X")
         assert ear.hear() == [b"x"]
         assert lost.told == []
-        assert len(outbox._peers.lines) == 9
+        assert {port for _, port in outbox._peers.lines} >= set(range(1, 9))
 
     def test_a3_300_decodes_and_1024_files_and_900_verdicts_in_a_burst(self) -> None:
         ran = subprocess.run(
