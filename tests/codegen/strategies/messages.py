@@ -170,7 +170,10 @@ def _sendable(newest: Table, fields: dict[str, Drawn]) -> None:
         own = entry if isinstance(entry, dict) else {"field": entry}
         empty = own.get("empty", field.table.get("empty"))
         if not isinstance(empty, dict) and not _says(field, own, default, empty):
-            frames[place] = {**own, "empty": default}
+            # A number that its frame has no room for gets the field's own range back.
+            narrow = {"type", "min", "max"} if field.kind.is_int and default != -1 else set[str]()
+            wider = {key: value for key, value in own.items() if key not in narrow}
+            frames[place] = wider if narrow and default != "none" else {**own, "empty": default}
 
 
 def _says(field: Drawn, entry: Table, default: object, empty: object) -> bool:
@@ -180,7 +183,7 @@ def _says(field: Drawn, entry: Table, default: object, empty: object) -> bool:
         return default == "" and field.kind.value == "bytes" and empty is None
     if field.kind.is_int and isinstance(default, int):
         low, high = entry.get("min", field.low), entry.get("max", field.high)
-        return bool(low <= default <= high)
+        return bool(low <= default <= high) and (default == -1 or "type" not in entry)
     return default != [] or empty is None
 
 
