@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any, Final, TypeVar
@@ -22,7 +22,7 @@ from pdwire.bootstrap.names import NAMES, Names, UnknownHostError
 from pdwire.bootstrap.questions import Question, Questions
 from pdwire.wire.table import ORDER
 
-__all__ = ["Asker", "listens"]
+__all__ = ["Asker", "ended", "listens"]
 
 T = TypeVar("T")
 _LOG: Final = logging.getLogger("pdwire.managers")
@@ -151,12 +151,17 @@ class Asker:
         asyncio.set_event_loop(loop)
         try:
             loop.run_forever()
-            for task in self._tasks:
-                task.cancel()
-            loop.run_until_complete(asyncio.gather(*self._tasks, return_exceptions=True))
-            loop.run_until_complete(asyncio.sleep(0))  # transports that were aborted just now
+            loop.run_until_complete(ended(self._tasks))
         finally:
             loop.close()
+
+
+async def ended(tasks: Collection[asyncio.Task[None]]) -> None:
+    """Cancel tasks and wait for them, and for the transports that they let go."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.sleep(0)
 
 
 class _Slot:

@@ -22,7 +22,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from pdwire.bootstrap.addresses import bare_host, host_port
-from pdwire.bootstrap.asker import listens
+from pdwire.bootstrap.asker import ended, listens
 from pdwire.bootstrap.table import TAKEN, BootstrapTable, Clash, Endpoint, Place, Refused
 from pdwire.codec import Codec, Message, field_names
 from pdwire.errors import WireError
@@ -110,9 +110,7 @@ class BootstrapServer:
         self._started.set()
         self._spawn(self._watch())
         self._loop.run_forever()
-        for task in self._tasks:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*self._tasks, return_exceptions=True))
+        self._loop.run_until_complete(ended(self._tasks))
         if self._runner is not None:
             self._loop.run_until_complete(self._runner.cleanup())
         self._loop.close()

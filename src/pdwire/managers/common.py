@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
+from pdwire.bootstrap.addresses import host_port
 from pdwire.bootstrap.client import BootstrapClient
 from pdwire.bootstrap.server import BootstrapServer
 from pdwire.codec import Message, field_names
@@ -22,11 +23,12 @@ from pdwire.errors import UnknownLayoutError, WireError
 from pdwire.frames import NO_I32, I32Array
 from pdwire.managers.announced import Announced
 from pdwire.managers.base import BaseKVManager
-from pdwire.managers.config import DisaggregationMode, KVArgs, ManagerConfig
+from pdwire.managers.config import FOLLOW_ROOM, DisaggregationMode, KVArgs, ManagerConfig
 from pdwire.managers.decode_side import DecodeSide
 from pdwire.managers.ending import close_at_exit
 from pdwire.managers.health import Counters
 from pdwire.managers.lengths import LengthError, several_lengths
+from pdwire.managers.membership import Membership
 from pdwire.managers.memory import AuxMemory
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError
@@ -146,12 +148,14 @@ class CommonKVManager(BaseKVManager):
         self.decode = DecodeSide(self) if mode is DisaggregationMode.DECODE else None
         side: PrefillSide | DecodeSide = self._side()
         self._steps.callback(side.stop)
+        self.membership = Membership(self)
+        self._steps.callback(self.membership.stop)
         self.counters.gauge("rooms", side.counts)
         self.loop = Loop(
             f"pdwire-{self.backend}-{mode}-loop",
             self.config.host,
             side.handle,
-            tick=side.tick,
+            tick=self._tick,
             on_dead=side.shut,
             counters=self.counters,
         )
@@ -159,6 +163,10 @@ class CommonKVManager(BaseKVManager):
         self.loop.start()
         if self.prefill is not None:
             self._join_bootstrap()
+
+    def _tick(self) -> None:
+        self._side().tick()
+        self.membership.tick()
 
     def _side(self) -> PrefillSide | DecodeSide:
         side = self.prefill or self.decode
@@ -460,7 +468,8 @@ class CommonKVManager(BaseKVManager):
     def _join_bootstrap(self) -> None:
         """Register this rank; start the server where none is named."""
         parallel, config = self.config.parallel, self.config
-        if self.bootstrap is None and config.bootstrap_port == 0:
+        is_own = self.bootstrap is None and config.bootstrap_port == 0
+        if is_own:
             self.bootstrap = BootstrapServer(config.bootstrap_host, 0)
             self._steps.callback(self.bootstrap.close)
         host, port = self.endpoint
@@ -479,16 +488,32 @@ class CommonKVManager(BaseKVManager):
             rank_port=port,
             page_size=self.args.page_size,
             kv_cache_dtype=self.args.kv_cache_dtype,
+            kv_layout=self.args.kv_layout,
+            dsv41_spec_layout=self.args.dsv41_spec_layout,
+            load_balance_method=config.load_balance_method,
+            decode_allocation_policy=config.decode_allocation_policy,
         )
-        self.client.register(self.bootstrap_address, rank)
+        self.membership.join(self.bootstrap_address, rank)
+        if not is_own:  # it lives on
+            self._steps.callback(self.membership.leave)
+
+    def note_dp_rank(self, address: str, room: int) -> None:
+        """Say which DP rank serves a room, where decode cannot know; or the room fails."""
+        config = self.config
+        if config.parallel.attn_dp_size == 1:
+            return
+        if config.load_balance_method != FOLLOW_ROOM:
+            address = address or self.bootstrap_address
+        if address:
+            side = self.prefill_side()
+            self.membership.note_dp_rank(address, room, lambda why: side.fail(room, why))
 
     @property
     def bootstrap_address(self) -> str:
         """``host:port`` of the bootstrap server that this prefill rank registered with."""
         if self.bootstrap is not None:
             return self.bootstrap.address
-        host, port = self.config.bootstrap_host, self.config.bootstrap_port
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return host_port(self.config.bootstrap_host, self.config.bootstrap_port)
 
     # --------------------------------------------------------------------- end
 

@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, Final
 
 from pdwire.rooms import RoomLimits
 from pdwire.wire.table import ORDER
 
-__all__ = ["DisaggregationMode", "KVArgs", "ManagerConfig", "ParallelInfo"]
+__all__ = ["FOLLOW_ROOM", "DisaggregationMode", "KVArgs", "ManagerConfig", "ParallelInfo"]
+
+
+FOLLOW_ROOM: Final = "follow_bootstrap_room"
+"""The room's number says its DP rank."""
 
 
 class DisaggregationMode(StrEnum):
@@ -32,6 +37,10 @@ class KVArgs:
     layer; for MLA one region per layer. A page of region ``i`` is ``kv_item_lens[i]`` bytes
     at ``kv_data_ptrs[i] + page * kv_item_lens[i]``. ``aux_*``: one entry per auxiliary
     buffer, a row per request. ``state_*``: a list per state component.
+
+    ``page_size`` (tokens), ``kv_cache_dtype``, ``kv_layout`` and ``dsv41_spec_layout`` say what
+    the bytes mean: prefill tells them, decode compares (:mod:`pdwire.managers.agreement`).
+    ``"auto"`` and ``None`` say nothing.
     """
 
     kv_data_ptrs: tuple[int, ...]
@@ -51,6 +60,8 @@ class KVArgs:
     total_kv_head_num: int = 1
     prefill_start_layer: int = 0
     kv_cache_dtype: str = "auto"
+    kv_layout: str | None = None
+    dsv41_spec_layout: dict[str, Any] | None = None
     mem_kind: str = "DRAM"
     gpu_id: int = 0
     ib_device: str = ""
@@ -109,6 +120,11 @@ class ManagerConfig:
     ``release`` is what the manager speaks where nothing proves what the other side
     speaks; a prefill answers each decode side in the layout that its registration
     proved. Times are in seconds.
+
+    ``load_balance_method`` is what a prefill rank registers: with ``follow_bootstrap_room`` a
+    room belongs to the DP rank of its number modulo the DP size, with any other word the prefill
+    side says for each room. ``heartbeat_s`` is the time between two questions to a bootstrap
+    server, of both sides; ``heartbeat_failures`` of them in a row mean that it is gone.
     """
 
     release: str = ORDER[-1]
@@ -126,3 +142,5 @@ class ManagerConfig:
     heartbeat_failures: int = 2
     http_timeout_s: float = 5.0
     send_timeout_s: float = 1.0
+    load_balance_method: str = FOLLOW_ROOM
+    decode_allocation_policy: str = "early"
