@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Final, TypeAlias
 
 __all__ = ["NAMES", "Names", "Places", "UnknownHostError"]
@@ -46,11 +47,11 @@ class Names:
 
         The future raises :class:`UnknownHostError`; whoever cancels it changes nothing.
         """
-        found = _running()
-        try:
-            found.set_result(_places(host, socket.AI_NUMERICHOST))
-        except OSError:
+        numeric = _numeric(host)
+        if numeric is None:
             return self._by_name(host)
+        found = _running()
+        found.set_result(numeric)
         return found
 
     def _by_name(self, host: str) -> Future[Places]:
@@ -75,7 +76,7 @@ class Names:
 
     def _ask(self, host: str, found: Future[Places]) -> None:
         try:
-            places = _places(host, 0)
+            places = _places(host)
         except (OSError, UnicodeError) as error:
             with self._lock:
                 del self._asked[host]
@@ -96,8 +97,17 @@ def _running() -> Future[Places]:
     return found
 
 
-def _places(host: str, flags: int) -> Places:
-    found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=flags)
+def _numeric(host: str) -> Places | None:
+    """Where a numeric host is, without asking anybody; ``None`` for a name."""
+    for family, rest in ((socket.AF_INET, ()), (socket.AF_INET6, (0, 0))):
+        with suppress(OSError, ValueError):
+            socket.inet_pton(family, host)
+            return ((int(family), (host, 0, *rest)),)
+    return None
+
+
+def _places(host: str) -> Places:
+    found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys((int(family), tuple(address)) for family, _, _, _, address in found))
 
 

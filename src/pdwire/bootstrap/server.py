@@ -15,7 +15,7 @@ import asyncio
 import logging
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from typing import Any, Final
 
 from aiohttp import web
@@ -65,7 +65,7 @@ class BootstrapServer:
     """
 
     def __init__(
-        self, host: str, port: int = 0, *, release: str = ORDER[-1], probe_s: float = 5.0
+        self, host: str, port: int = 0, *, release: str = ORDER[-1], probe_s: float = 2.0
     ) -> None:
         self.host = bare_host(host)
         self.port = port
@@ -302,13 +302,23 @@ async def _refusals(request: web.Request, handler: Any) -> web.StreamResponse:  
 class _Lines(logging.LoggerAdapter[logging.Logger]):
     """What clients do costs a line: no traceback of a connection that was lost or is no HTTP."""
 
-    def exception(self, msg: object, *args: object, **said: Any) -> None:  # noqa: ANN401  # logging's own
-        """Log an exception that aiohttp has caught; with a traceback only where it is ours."""
-        error = said.get("exc_info")
-        if not isinstance(error, BaseException):
-            error = error[1] if isinstance(error, tuple) else sys.exception()
+    def process(
+        self, msg: object, kwargs: MutableMapping[str, Any]
+    ) -> tuple[object, MutableMapping[str, Any]]:
+        """Fold what clients did into one line."""
+        error = kwargs.get("exc_info")
+        if error is True:
+            error = sys.exception()
         if isinstance(error, ConnectionError | HttpProcessingError | web.RequestPayloadError):
-            told = " ".join(str(error).split())
-            self.logger.info("a client left or spoke no HTTP: %s: %s", type(error).__name__, told)
+            told = " ".join(str(error).split()).replace("%", "%%")
+            kwargs["exc_info"] = None
+            msg = f"{msg}: {type(error).__name__}: {told}"
+        return msg, kwargs
+
+    def exception(self, msg: object, *args: object, **said: Any) -> None:  # noqa: ANN401  # logging's own
+        """Log an exception that aiohttp has caught: an error only where it is ours."""
+        folded, kwargs = self.process(msg, {"exc_info": True, **said})
+        if kwargs["exc_info"] is None:
+            self.logger.info(folded, *args)
         else:
             super().exception(msg, *args, **said)

@@ -100,8 +100,7 @@ class BootstrapTable:
     def replace(self, rank: RoutePut, dead: Collection[Place]) -> None:
         """Enter a prefill rank where ranks in its way do not answer: they are taken out first."""
         for place in dead:
-            if place != _place(rank):
-                self._remove(place, "does not answer, and another prefill side registered")
+            self._remove(place, "does not answer, and another prefill side registered")
         self.register(rank)
 
     def clash(self, rank: RoutePut) -> Clash | None:

@@ -52,6 +52,8 @@ from pdwire.wire.table import ORDER
 __all__ = ["CommonKVManager", "Notifications"]
 
 _LOG: Final = logging.getLogger("pdwire.managers")
+_PROBE_S: Final = 2.0
+"""Seconds between two looks of the bootstrap server at its ranks, at most."""
 _VITAL: Final[dict[str, object]] = {
     "is_dummy": False,
     "decode_prefix_len": 0,
@@ -470,7 +472,8 @@ class CommonKVManager(BaseKVManager):
         parallel, config = self.config.parallel, self.config
         is_own = self.bootstrap is None and config.bootstrap_port == 0
         if is_own:
-            self.bootstrap = BootstrapServer(config.bootstrap_host, 0)
+            probe_s = min(_PROBE_S, config.heartbeat_s)
+            self.bootstrap = BootstrapServer(config.bootstrap_host, 0, probe_s=probe_s)
             self._steps.callback(self.bootstrap.close)
         host, port = self.endpoint
         rank = RoutePut(
