@@ -141,11 +141,6 @@ class Finder:
             "faults-remembered": len(self._pauses),
         }
 
-    def forgive(self, prefill: str) -> None:
-        """An address answers again, or is asked about something else by now."""
-        for key in [key for key in self._pauses if key[0] == prefill]:
-            del self._pauses[key]
-
     # ---------------------------------------------------------------- quests
 
     def _take(self, key: Key, ask: Ask, found: Found | None) -> None:

@@ -43,20 +43,19 @@ class Heart:
         failures = 0
         misses: dict[Endpoint, int] = {}
         due = loop.time()
-        try:
-            while failures < config.heartbeat_failures:
-                due = max(due + config.heartbeat_s, loop.time())
-                await asyncio.sleep(due - loop.time())
-                if not self._side.is_known(prefill):
-                    return
-                lives, _ = await asyncio.gather(
-                    self._server_lives(prefill), self._ranks(prefill, misses)
-                )
-                failures = 0 if lives else failures + 1
-            reason = f"the prefill side at {prefill} does not answer"
-            await self._side.by_hand(lambda: self._side.lost(prefill, reason))
-        finally:
-            self._watched.discard(prefill)
+        while failures < config.heartbeat_failures:
+            due = max(due + config.heartbeat_s, loop.time())
+            await asyncio.sleep(due - loop.time())
+            if not self._side.is_known(prefill):
+                self._watched.discard(prefill)
+                return
+            lives, _ = await asyncio.gather(
+                self._server_lives(prefill), self._ranks(prefill, misses)
+            )
+            failures = 0 if lives else failures + 1
+        self._watched.discard(prefill)  # whoever finds it from here on watches it anew
+        reason = f"the prefill side at {prefill} does not answer"
+        await self._side.by_hand(lambda: self._side.lost(prefill, reason))
 
     async def _server_lives(self, prefill: str) -> bool:
         try:
