@@ -22,12 +22,13 @@ from pdwire.errors import UnknownLayoutError, WireError
 from pdwire.frames import NO_I32, I32Array
 from pdwire.managers.announced import Announced
 from pdwire.managers.base import BaseKVManager
-from pdwire.managers.config import DisaggregationMode, KVArgs, ManagerConfig
+from pdwire.managers.config import FOLLOW_ROOM, DisaggregationMode, KVArgs, ManagerConfig
 from pdwire.managers.decode_side import DecodeSide
 from pdwire.managers.ending import close_at_exit
 from pdwire.managers.endpoints import is_unspecified
 from pdwire.managers.health import Counters
 from pdwire.managers.lengths import LengthError, several_lengths
+from pdwire.managers.membership import Membership
 from pdwire.managers.memory import AuxMemory
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError
@@ -51,6 +52,8 @@ from pdwire.wire.table import ORDER
 __all__ = ["CommonKVManager", "Notifications"]
 
 _LOG: Final = logging.getLogger("pdwire.managers")
+_PROBE_S: Final = 2.0
+"""Seconds between two looks of the bootstrap server at its ranks, at most."""
 _VITAL: Final[dict[str, object]] = {
     "is_dummy": False,
     "decode_prefix_len": 0,
@@ -156,12 +159,14 @@ class CommonKVManager(BaseKVManager):
         self.decode = DecodeSide(self) if mode is DisaggregationMode.DECODE else None
         side: PrefillSide | DecodeSide = self._side()
         self._steps.callback(side.stop)
+        self.membership = Membership(self)
+        self._steps.callback(self.membership.stop)
         self.counters.gauge("rooms", side.counts)
         self.loop = Loop(
             f"pdwire-{self.backend}-{mode}-loop",
             self.config.host,
             side.handle,
-            tick=side.tick,
+            tick=self._tick,
             on_dead=side.shut,
             counters=self.counters,
             max_frame_bytes=self.config.max_frame_bytes,
@@ -170,6 +175,10 @@ class CommonKVManager(BaseKVManager):
         self.loop.start()
         if self.prefill is not None:
             self._join_bootstrap()
+
+    def _tick(self) -> None:
+        self._side().tick()
+        self.membership.tick()
 
     def _side(self) -> PrefillSide | DecodeSide:
         side = self.prefill or self.decode
@@ -495,9 +504,12 @@ class CommonKVManager(BaseKVManager):
     def _join_bootstrap(self) -> None:
         """Register this rank; start the server where none is named."""
         parallel, config = self.config.parallel, self.config
-        if self.bootstrap is None and config.bootstrap_port == 0:
+        is_own = self.bootstrap is None and config.bootstrap_port == 0
+        if is_own:
             is_every = config.bootstrap_host in {"", "*"}  # spellings that only libzmq binds
-            self.bootstrap = BootstrapServer("0.0.0.0" if is_every else config.bootstrap_host, 0)  # noqa: S104
+            bound = "0.0.0.0" if is_every else config.bootstrap_host  # noqa: S104
+            probe_s = min(_PROBE_S, config.heartbeat_s)
+            self.bootstrap = BootstrapServer(bound, 0, probe_s=probe_s)
             self._steps.callback(self.bootstrap.close)
         host, port = self.endpoint
         rank = RoutePut(
@@ -515,8 +527,25 @@ class CommonKVManager(BaseKVManager):
             rank_port=port,
             page_size=self.args.page_size,
             kv_cache_dtype=self.args.kv_cache_dtype,
+            kv_layout=self.args.kv_layout,
+            dsv41_spec_layout=self.args.dsv41_spec_layout,
+            load_balance_method=config.load_balance_method,
+            decode_allocation_policy=config.decode_allocation_policy,
         )
-        self.client.register(self.bootstrap_address, rank)
+        self.membership.join(self.bootstrap_address, rank)
+        if not is_own:  # it lives on
+            self._steps.callback(self.membership.leave)
+
+    def note_dp_rank(self, address: str, room: int) -> None:
+        """Say which DP rank serves a room, where decode cannot know; or the room fails."""
+        config = self.config
+        if config.parallel.attn_dp_size == 1:
+            return
+        if config.load_balance_method != FOLLOW_ROOM:
+            address = address or self.bootstrap_address
+        if address:
+            side = self.prefill_side()
+            self.membership.note_dp_rank(address, room, lambda why: side.fail(room, why))
 
     @property
     def bootstrap_address(self) -> str:

@@ -197,6 +197,35 @@ class DecodeRooms:
         entry = self._rooms.get(room)
         return None if entry is None else POLL[entry.phase]
 
+    def life_of(self, room: int) -> int | None:
+        """Which life of the number is open; ``None`` where none is."""
+        entry = self._rooms.get(room)
+        return None if entry is None else entry.life
+
+    def awaits(self, room: int, life: int) -> bool:
+        """Whether that life of the room still waits for its prefill ranks to be found."""
+        entry = self._rooms.get(room)
+        return entry is not None and entry.life == life and entry.phase is Phase.BOOTSTRAPPING
+
+    def is_active(self, room: int, life: int) -> bool:
+        """Whether that life of the room is open and not done."""
+        entry = self._rooms.get(room)
+        return entry is not None and entry.life == life and entry.phase in ACTIVE
+
+    def not_found_for(self, room: int, life: int, why: str) -> None:
+        """Why the prefill ranks are not found yet; the room says it if its deadline passes."""
+        entry = self._rooms.get(room)
+        if entry is not None and self.awaits(room, life):
+            entry.late = f"the prefill side was not found ({why})"
+
+    def tell(self, room: int, endpoints: Sequence[Endpoint]) -> list[Effect]:
+        """Prefill ranks that were found only when the room was over are told to stop."""
+        generation = self._holds.next_generation()
+        return [
+            SendAbort(room=room, prefill=endpoint, generation=generation)
+            for endpoint in dict.fromkeys(endpoints)
+        ]
+
     def reason(self, room: int) -> str | None:
         """Why an open room has failed."""
         entry = self._rooms.get(room)

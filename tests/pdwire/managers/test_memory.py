@@ -14,6 +14,7 @@ from tests.pdwire.managers.fleet import (
     alive,
     begin,
     counter,
+    found,
     hand_over,
     memory,
     pages,
@@ -54,6 +55,7 @@ class TestAuxData:
         receiver: CommonKVReceiver = prefill.decode.receiver(prefill.address, 7)
         receiver.init()
         receiver.send_metadata(pages(4, 5), aux_index=ROW)
+        found(receiver)
         return receiver
 
     def say(self, prefill: PlayedPrefill, **facts: Any) -> None:  # noqa: ANN401
@@ -142,6 +144,7 @@ class TestAuxData:
         receiver = prefill.decode.receiver(prefill.address, 7)
         receiver.init()
         receiver.send_metadata(pages(4, 5))
+        found(receiver)
         before = target.copy()
         self.say(prefill, aux_index=0)
         assert not target.changed(before)
@@ -317,6 +320,7 @@ def test_m1_a_nixl_decode_takes_no_rows_over_the_control_plane(fleet: Fleet) -> 
     receiver = decode.receiver(prefill.address, 7)
     receiver.init()
     receiver.send_metadata(pages(4, 5), aux_index=ROW)
+    found(receiver)
     before = target.copy()
     row = AuxData(room=7, buffer_index=0, aux_index=ROW, data=b"x" * 16)
 

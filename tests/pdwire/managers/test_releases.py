@@ -171,7 +171,7 @@ def test_what_a_release_cannot_say_fails_the_room_with_the_reason(
     two = fleet.decode(backend, memory(2, state=(*STATE, *STATE), **facts), release="0.5.8")
     receiver = two.receiver(prefill.bootstrap_address, 7)
     receiver.init()
-    assert receiver.poll() is KVPoll.Failed
+    assert settled(receiver) == [KVPoll.Failed]
     assert "KVArgsRegisterInfo" in str(receiver.failure_reason)
 
     one = fleet.decode(backend, memory(2, **facts), release="0.5.8")
@@ -187,5 +187,5 @@ def test_a_nixl_release_that_takes_all_memory_for_vram_is_not_told_of_dram(fleet
     decode = fleet.decode("nixl", memory(2), release="0.5.12")
     receiver = decode.receiver(prefill.bootstrap_address, 7)
     receiver.init()
-    assert receiver.poll() is KVPoll.Failed
+    assert settled(receiver) == [KVPoll.Failed]
     assert "dst_kv_mem_kinds" in str(receiver.failure_reason)

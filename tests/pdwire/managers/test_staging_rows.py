@@ -14,6 +14,7 @@ from tests.pdwire.managers.fleet import (
     PlayedPrefill,
     alive,
     counter,
+    found,
     holds,
     loopback,
     pages,
@@ -66,6 +67,7 @@ class Played:
         receiver: CommonKVReceiver = self.decode.receiver(self.ranks[0].address, room)
         receiver.init()
         receiver.send_metadata(dst, aux_index=3)
+        found(receiver)
         self._lengths[room] = len(dst)
         return receiver
 
