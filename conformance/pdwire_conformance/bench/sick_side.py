@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pdwire.engines import NixlEngine
 from pdwire.frames import I32Array
 from pdwire.managers import (
     DisaggregationMode,
@@ -37,7 +38,9 @@ def make(backend: str, role: str, content: int) -> tuple[NDArray[np.uint8], Any]
         page_size=16,
     )
     manager = NixlKVManager if backend == "nixl" else MooncakeKVManager
-    made = manager(args, DisaggregationMode(role), ManagerConfig(is_mla=True))
+    # A decode rank writes nothing: UCX's workers would only spin, in nine processes.
+    engine = NixlEngine(threads=0) if (backend, role) == ("nixl", "decode") else None
+    made = manager(args, DisaggregationMode(role), ManagerConfig(is_mla=True), engine=engine)
     vars(made)["bench_memory"] = memory, row  # lives as long as the manager
     return memory, made
 

@@ -486,7 +486,7 @@ class CommonKVManager(BaseKVManager):
             self._send_aux_messages(peer, chunk, info)
             return
         blocks = self.prefill_side().planner.aux(peer, chunk.aux_index, info.dst_aux_index)
-        yield from write.put(peer, [blocks], notify, "aux")
+        yield from write.put(peer, [blocks], notify, kind=None)
 
     def _send_aux_messages(self, peer: Peer, chunk: Chunk, info: Any) -> None:  # noqa: ANN401
         for buffer, size in enumerate(self.args.aux_item_lens):

@@ -111,7 +111,11 @@ class ChunkWrite:
             raise RoomGone
 
     def put(
-        self, peer: Peer, portions: Iterable[Permitted], notify: bytes | None, kind: str = "written"
+        self,
+        peer: Peer,
+        portions: Iterable[Permitted],
+        notify: bytes | None,
+        kind: str | None = "written",
     ) -> Steps:
         """Write blocks into the peer's memory, a transfer at a time; the last one notifies.
 
@@ -119,7 +123,7 @@ class ChunkWrite:
             peer: whose memory.
             portions: of any size, made as they are needed.
             notify: what the peer is told when all of it is there.
-            kind: what the bytes are counted as.
+            kind: what the bytes are counted as, if they are.
         """
         core = self._core
         self._side.known_to_engine(peer)
@@ -128,7 +132,8 @@ class ChunkWrite:
             if not len(blocks) and text is None:
                 continue
             self.check()
-            core.counters.add("bytes", kind, blocks.total)
+            if kind is not None:
+                core.counters.add("bytes", kind, blocks.total)
             yield core.engine.write(
                 peer.id,
                 blocks.blocks,
