@@ -8,6 +8,7 @@ the next room finds the restarted one.
 from __future__ import annotations
 
 import logging
+import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from pdwire.errors import WireError
 from pdwire.managers.memory import OutOfBounds
 from pdwire.managers.sockets import Endpoint, SendError
 from pdwire.rooms import DecodeRooms, Effect, KVPoll, RoomError
+from pdwire.rooms.holds import first_generation
 from pdwire.wire import recognise
 from pdwire.wire.common import AbortAck, AuxData
 
@@ -51,13 +53,28 @@ class Connection:
     lines: tuple[Line, ...]
 
 
+def ranks_of(sizes: Sizes, targets: Sequence[Target]) -> frozenset[int]:
+    """What prefill ranks call themselves in statuses, ABORT_ACK and CHUNK_READY.
+
+    Every backend of every release counts tensor over pipeline over context ranks. Without context
+    parallelism, which Mooncake and Mori have from 0.5.10 and 0.5.12 on, the last part is nothing.
+    """
+    cells = sizes.pp_size * sizes.attn_cp_size
+    return frozenset(
+        t.tp_rank * cells + t.pp_rank * sizes.attn_cp_size + t.cp_rank for t in targets
+    )
+
+
 class DecodeSide:
     """State and heartbeats of the decode side; ``core`` lends sockets, engine and dialect."""
 
     def __init__(self, core: CommonKVManager) -> None:
         self.core = core
         self.lock = threading.RLock()
-        self.rooms = DecodeRooms(core.config.limits)
+        self.rooms = DecodeRooms(
+            core.config.limits,
+            first_generation=first_generation(time.time(), secrets.randbits(32)),
+        )
         self._mappings: dict[str, tuple[Sizes, RankMapping]] = {}
         self._connections: dict[int, Connection] = {}
         self._aux_rows: dict[int, int | None] = {}
@@ -87,9 +104,12 @@ class DecodeSide:
         elif isinstance(message, AuxData):
             self._take_aux(message)
         elif codec.message == "KV_STATUS":
-            self.core.before_status(message.room, message.prefill_rank, message.status)
+            with self.lock:
+                is_asked = self.rooms.is_asked(message.room, message.prefill_rank)
+            if is_asked:
+                self.core.before_status(message.room, message.prefill_rank, message.status)
             self.apply(lambda now: self.rooms.on_status(message, now))
-            if message.status == KVPoll.Failed:
+            if is_asked and message.status == KVPoll.Failed:
                 self._doubt(message.room)
         elif not self.core.on_staging_message(message):
             self.core.counters.add("dropped", f"{codec.message} not served")
@@ -117,10 +137,15 @@ class DecodeSide:
             self.core.counters.add("dropped", "aux-foreign-row")
             return
         try:
-            self.core.aux_memory.write(message.buffer_index, message.aux_index, message.data)
+            memory = self.core.aux_memory
+            memory.write_row(message.buffer_index, message.aux_index, message.data)
         except OutOfBounds as error:
             if self.core.counters.add("dropped", "aux-out-of-bounds") == 1:
                 _LOG.warning("room %s: AUX_DATA refused: %s", message.room, error)
+            reason = f"AUX_DATA refused: {error}"
+            self.apply(lambda now: self.rooms.on_row_refused(message.room, reason, now))
+        else:
+            self.apply(lambda now: self.rooms.on_row(message.room, message.buffer_index, now))
 
     def tick(self) -> None:
         """Let deadlines pass, and take what the engine has to say."""
@@ -188,7 +213,12 @@ class DecodeSide:
         endpoints = [line.endpoint for line in lines]
         self.apply(
             lambda now: self.rooms.resolved(
-                room, endpoints, mapping.required_prefill_response_num, now
+                room,
+                endpoints,
+                mapping.required_prefill_response_num,
+                now,
+                asked=ranks_of(sizes, mapping.targets),
+                answering=ranks_of(sizes, [t for t in mapping.targets if not t.is_dummy]),
             )
         )
         return found
@@ -206,6 +236,7 @@ class DecodeSide:
         sizes = Sizes(
             attn_tp_size=info.attn_tp_size,
             attn_cp_size=info.attn_cp_size,
+            attn_dp_size=info.dp_size,
             pp_size=info.pp_size,
             all_cp_ranks=info.enable_dsa_cache_layer_split or info.enable_kv_cache_sharding,
             kv_sharding=info.enable_kv_cache_sharding,
@@ -253,10 +284,14 @@ class DecodeSide:
         Raises:
             SendError: a prefill rank takes no messages; the room is aborted then.
         """
+        sizes, over_tcp = self.core.aux_memory.sizes, self.core.config.aux_over_tcp
         with self.lock:
-            wanted = self.rooms.sent_metadata(room, time.monotonic())
+            taken = self.rooms.lend_row(room, aux_index, sizes, over_tcp=over_tcp)
+            wanted = taken is None and self.rooms.sent_metadata(room, time.monotonic())
             if wanted:
                 self._aux_rows[room] = aux_index
+        if taken is not None:
+            self.abort(room, taken)
         if not wanted:
             return
         try:

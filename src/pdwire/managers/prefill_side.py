@@ -252,13 +252,26 @@ class PrefillSide:
         self.core.run(effects)
 
     def _misfit(self, chunk: Chunk) -> str | None:
-        """Why the request as a whole cannot go to its peers, before a byte of it has."""
+        """Why the request as a whole cannot go to its peers, before a byte of it has.
+
+        A decode rank announces exactly the pages of the request behind its prefix: in every
+        release from 0.5.6 to 0.5.23 both schedulers compute them from the prompt's length, the
+        prefix and the page size, which the sides compare. So fewer that are sent are as wrong as
+        more (P9): the rest would keep what lay there. With decode context parallelism a page
+        there holds the tokens of several here.
+        """
         for peer, info in self.rooms.infos(chunk.room).items():
             known = self.peers.get(peer)
-            announced = len(info.dst_kv_indices)
-            # With decode context parallelism a page there holds more tokens than one here.
-            if not info.is_dummy and known and known.dcp_size == 1 and chunk.total > announced:
-                return f"the request has {chunk.total} pages, decode announced {announced}"
+            if info.is_dummy or known is None:
+                continue
+            announced, pages = len(info.dst_kv_indices), -(-chunk.total // known.dcp_size)
+            if pages != announced:
+                each = (
+                    "" if known.dcp_size == 1 else f", {pages} for each of {known.dcp_size} ranks"
+                )
+                return (
+                    f"the request has {chunk.total} pages{each}, decode announced {announced} pages"
+                )
         return None
 
     def _parts(self, chunk: Chunk, peer: str, info: Any) -> list[Chunk]:  # noqa: ANN401  # any backend's metadata
@@ -325,6 +338,8 @@ class PrefillSide:
             self._put(peer, blocks, notify.kv)
         if has_state:
             self._put(peer, state, notify.state)
+            for text in notify.more_state:
+                self._put(peer, Blocks.none(), text)
         if aux is not None:
             self.core.send_aux(peer, chunk, info, notify.aux)
         elif chunk.is_last and not len(chunk.pages) and not self.core.sends_aux:
@@ -332,11 +347,19 @@ class PrefillSide:
             self._put(peer, Blocks.none(), notify.aux)
 
     def _aux_row(self, chunk: Chunk, info: Any) -> int | None:  # noqa: ANN401  # any backend's metadata
-        """Decode's auxiliary row, where this chunk takes it along; Mori spells none as -1."""
-        if not (chunk.is_last and self.core.sends_aux) or chunk.aux_index is None:
+        """Decode's auxiliary row, where this chunk takes it along; Mori spells none as -1.
+
+        Raises:
+            PlanError: decode asks for a row, and this side was given none.
+        """
+        if not (chunk.is_last and self.core.sends_aux):
             return None
         row: int | None = info.dst_aux_index
-        return None if row is None or row < 0 else row
+        if row is None or row < 0:
+            return None
+        if chunk.aux_index is None and any(self.core.args.aux_item_lens):
+            raise PlanError(f"decode waits for aux row {row}, init was given no aux row to send")
+        return None if chunk.aux_index is None else row
 
     def _put(self, peer: Peer, blocks: Blocks, notify: bytes | None) -> None:
         if not len(blocks) and notify is None:
