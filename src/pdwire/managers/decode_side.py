@@ -28,7 +28,7 @@ from pdwire.wire.common import AbortAck, AuxData
 if TYPE_CHECKING:
     from pdwire.managers.common import CommonKVManager
 
-__all__ = ["Connection", "DecodeSide", "Line"]
+__all__ = ["Connection", "DecodeSide", "Line", "ranks_of"]
 
 _LOG: Final = logging.getLogger("pdwire.managers")
 _INBOUND: Final = "prefill -> decode"

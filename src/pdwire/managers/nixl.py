@@ -146,11 +146,11 @@ class NixlKVManager(StagingManagerMixin, CommonKVManager):
             _text("NOTIF_STATE", NotifState(room=chunk.room, pp_rank=rank, component=n), release)
             for n in filled or range(min(1, len(chunk.state_indices)))
         ]
-        state, *more = [text for text in dict.fromkeys(told) if text is not None] or [None]
+        texts = list(dict.fromkeys(text for text in told if text is not None))
         return Notifications(
             kv=_text("NOTIF_KV", kv, release) if has_kv else None,
-            state=state,
-            more_state=tuple(text for text in more if text is not None),
+            state=texts[0] if texts else None,
+            more_state=tuple(texts[1:]),
             aux=_text("NOTIF_AUX", aux, release),
         )
 
@@ -178,6 +178,11 @@ class NixlKVManager(StagingManagerMixin, CommonKVManager):
         stages = 1 if link is None else len({t.pp_rank for t in link.mapping.targets})
         with self._arrivals_lock:
             self._arrivals.expect(room, expected, asked=asked, stages=stages)
+
+    def writer_ranks(self, link: Connection) -> frozenset[int] | None:
+        """As everywhere, and as notifications say it: up to 0.5.22 they announce a chunk."""
+        told, sources = super().writer_ranks(link), self._sources(link)
+        return None if told is None or sources is None else told | sources
 
     def _sources(self, link: Connection) -> frozenset[int] | None:
         """What the ranks that serve a room may call themselves in notifications.
