@@ -53,6 +53,14 @@ class Chunk:
     span: tuple[int, int] | None = None
     written_by: set[int] = field(default_factory=set)
 
+    def holds(self, pages: int) -> bool:
+        """Whether a request for so many pages gets this place.
+
+        A smaller number does: fewer pages may be written than a place was given for, and whoever
+        asked for more may have been a stranger.
+        """
+        return pages == self.pages or (self.place is not None and 1 <= pages < self.pages)
+
     def awaited(self) -> bool:
         """Whether anything is still expected for it."""
         return self.place is not None and self.step is Step.AWAITED

@@ -183,7 +183,7 @@ class DecodeStaging:
         chunk = found.chunks.get(message.chunk_idx)
         if chunk is None or (chunk.place is None and chunk.pages != message.chunk_num_pages):
             chunk = self._place(found, message)
-        if chunk is None or chunk.pages != message.chunk_num_pages:
+        if chunk is None or not chunk.holds(message.chunk_num_pages):
             return self._drop("staging-req-no-such-chunk")
         if chunk.step is not Step.AWAITED:
             return self._drop("staging-req-late")

@@ -171,7 +171,7 @@ class Rooms(RuleBasedStateMachine):
     @rule(pick=PICKS)
     def lie(self, pick: int) -> None:
         """A stranger gives a room up, and claims that it succeeded, failed, and was let go."""
-        node, room = self.pick_at(Prefill, Decode, pick=pick)
+        _, room = self.pick_at(Prefill, Decode, pick=pick)
         before = [(n, n.rooms.status(room)) for n in self.nodes()]
         self.world.lie(room)
         assert before == [(n, n.rooms.status(room)) for n in self.nodes()]
