@@ -76,6 +76,8 @@ class Notifications:
 
     kv: bytes | None = None
     state: bytes | None = None
+    more_state: tuple[bytes, ...] = ()
+    """Texts of further components of the state, for when all of it is written."""
     aux: bytes | None = None
 
 

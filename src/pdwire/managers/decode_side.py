@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import threading
 import time
 from collections import OrderedDict
@@ -33,6 +34,7 @@ from pdwire.managers.memory import OutOfBounds
 from pdwire.managers.sockets import Endpoint, SendError
 from pdwire.plan import OutsideRequest
 from pdwire.rooms import DecodeRooms, Drop, Effect, KVPoll, RoomError
+from pdwire.rooms.holds import first_generation
 from pdwire.wire import layout, recognise
 from pdwire.wire.bootstrap import RouteServerInfo
 from pdwire.wire.common import AbortAck, AuxData
@@ -40,7 +42,7 @@ from pdwire.wire.common import AbortAck, AuxData
 if TYPE_CHECKING:
     from pdwire.managers.common import CommonKVManager
 
-__all__ = ["Connection", "DecodeSide", "Line", "Metadata"]
+__all__ = ["Connection", "DecodeSide", "Line", "Metadata", "ranks_of"]
 
 _LOG: Final = logging.getLogger("pdwire.managers")
 _INBOUND: Final = "prefill -> decode"
@@ -90,13 +92,28 @@ class Metadata:
         }
 
 
+def ranks_of(sizes: Sizes, targets: Sequence[Target]) -> frozenset[int]:
+    """What prefill ranks call themselves in statuses, ABORT_ACK and CHUNK_READY.
+
+    Every backend of every release counts tensor over pipeline over context ranks. Without context
+    parallelism, which Mooncake and Mori have from 0.5.10 and 0.5.12 on, the last part is nothing.
+    """
+    cells = sizes.pp_size * sizes.attn_cp_size
+    return frozenset(
+        t.tp_rank * cells + t.pp_rank * sizes.attn_cp_size + t.cp_rank for t in targets
+    )
+
+
 class DecodeSide:
     """State and heartbeats of the decode side; ``core`` lends sockets, engine and dialect."""
 
     def __init__(self, core: CommonKVManager) -> None:
         self.core = core
         self.lock = threading.RLock()
-        self.rooms = DecodeRooms(core.config.limits)
+        self.rooms = DecodeRooms(
+            core.config.limits,
+            first_generation=first_generation(time.time(), secrets.randbits(32)),
+        )
         self._known: OrderedDict[str, Found] = OrderedDict()
         self._connections: dict[int, Connection] = {}
         self._linked: dict[int, int] = {}
@@ -140,9 +157,12 @@ class DecodeSide:
         elif isinstance(message, AuxData):
             self._take_aux(message)
         elif codec.message == "KV_STATUS":
-            self.core.before_status(message.room, message.prefill_rank, message.status)
+            with self.lock:
+                is_asked = self.rooms.is_asked(message.room, message.prefill_rank)
+            if is_asked:
+                self.core.before_status(message.room, message.prefill_rank, message.status)
             self.apply(lambda now: self.rooms.on_status(message, now))
-            if message.status == KVPoll.Failed:
+            if is_asked and message.status == KVPoll.Failed:
                 self._doubt(message.room)
         elif not self.core.on_staging_message(message):
             self.core.counters.add("dropped", f"{codec.message} not served")
@@ -170,10 +190,15 @@ class DecodeSide:
             self.core.counters.add("dropped", "aux-foreign-row")
             return
         try:
-            self.core.aux_memory.write(message.buffer_index, message.aux_index, message.data)
+            memory = self.core.aux_memory
+            memory.write_row(message.buffer_index, message.aux_index, message.data)
         except OutOfBounds as error:
             if self.core.counters.add("dropped", "aux-out-of-bounds") == 1:
                 _LOG.warning("room %s: AUX_DATA refused: %s", message.room, error)
+            reason = f"AUX_DATA refused: {error}"
+            self.apply(lambda now: self.rooms.on_row_refused(message.room, reason, now))
+        else:
+            self.apply(lambda now: self.rooms.on_row(message.room, message.buffer_index, now))
 
     def tick(self) -> None:
         """Let deadlines pass, and take what the engine has to say."""
@@ -281,7 +306,15 @@ class DecodeSide:
                 if not self.rooms.awaits(ask.room, ask.life):
                     return
                 self._connections[ask.room] = link
-                self.rooms.resolved(ask.room, endpoints, expected, time.monotonic())
+                targets = link.mapping.targets
+                self.rooms.resolved(
+                    ask.room,
+                    endpoints,
+                    expected,
+                    time.monotonic(),
+                    asked=ranks_of(link.sizes, targets),
+                    answering=ranks_of(link.sizes, [t for t in targets if not t.is_dummy]),
+                )
             self.core.on_room_connected(ask.room, expected)
             with self.lock:
                 self._linked[ask.room] = ask.life
@@ -302,11 +335,18 @@ class DecodeSide:
                 is_dummy: self.core.metadata(room, required, metadata.facts, is_dummy=is_dummy)
                 for is_dummy in {line.is_dummy for line in link.lines}
             }
+            sizes, over_tcp = self.core.aux_memory.sizes, self.core.config.aux_over_tcp
             with self.lock:
-                is_same = self.rooms.life_of(room) == life
-                if not (is_same and self.rooms.sent_metadata(room, time.monotonic())):
+                if self.rooms.life_of(room) != life:
                     return
-                self._aux_rows[room] = metadata.aux_index
+                taken = self.rooms.lend_row(room, metadata.aux_index, sizes, over_tcp=over_tcp)
+                wanted = taken is None and self.rooms.sent_metadata(room, time.monotonic())
+                if wanted:
+                    self._aux_rows[room] = metadata.aux_index
+            if taken is not None:
+                self.abort(room, taken, life)
+            if not wanted:
+                return
             for line in link.lines:
                 self.core.outbox.send(line.endpoint, said[line.is_dummy], "TransferInfo")
         except (SendError, WireError) as error:
@@ -359,6 +399,7 @@ class DecodeSide:
         sizes = Sizes(
             attn_tp_size=info.attn_tp_size,
             attn_cp_size=info.attn_cp_size,
+            attn_dp_size=info.dp_size,
             pp_size=info.pp_size,
             all_cp_ranks=info.enable_dsa_cache_layer_split or info.enable_kv_cache_sharding,
             kv_sharding=info.enable_kv_cache_sharding,

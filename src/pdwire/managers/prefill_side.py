@@ -273,13 +273,26 @@ class PrefillSide:
         self.core.run(effects)
 
     def _misfit(self, chunk: Chunk) -> str | None:
-        """Why the request as a whole cannot go to its peers, before a byte of it has."""
+        """Why the request as a whole cannot go to its peers, before a byte of it has.
+
+        A decode rank announces exactly the pages of the request behind its prefix: in every
+        release from 0.5.6 to 0.5.23 both schedulers compute them from the prompt's length, the
+        prefix and the page size, which the sides compare. So fewer that are sent are as wrong as
+        more (P9): the rest would keep what lay there. With decode context parallelism a page
+        there holds the tokens of several here.
+        """
         for peer, info in self.rooms.infos(chunk.room).items():
             known = self.peers.get(peer)
-            announced = len(info.dst_kv_indices)
-            # With decode context parallelism a page there holds more tokens than one here.
-            if not info.is_dummy and known and known.dcp_size == 1 and chunk.total > announced:
-                return f"the request has {chunk.total} pages, decode announced {announced}"
+            if info.is_dummy or known is None:
+                continue
+            announced, pages = len(info.dst_kv_indices), -(-chunk.total // known.dcp_size)
+            if pages != announced:
+                each = (
+                    "" if known.dcp_size == 1 else f", {pages} for each of {known.dcp_size} ranks"
+                )
+                return (
+                    f"the request has {chunk.total} pages{each}, decode announced {announced} pages"
+                )
         return None
 
     def _parts(self, chunk: Chunk, peer: str, info: Any) -> list[Chunk]:  # noqa: ANN401  # any backend's metadata

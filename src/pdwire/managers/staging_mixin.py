@@ -20,7 +20,7 @@ from pdwire.engines import Region
 from pdwire.frames import I32Array
 from pdwire.managers.chunks import ChunkSaver
 from pdwire.managers.config import DisaggregationMode
-from pdwire.managers.decode_side import Connection
+from pdwire.managers.decode_side import Connection, ranks_of
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError
 from pdwire.managers.stageable import one_length, why_direct
@@ -461,8 +461,13 @@ class StagingManagerMixin(_Base):
                 writers=layout.writers * link.sizes.pp_size,
                 now=time.monotonic(),
                 last_by_status=self._last_by_status(),
+                writer_ranks=self.writer_ranks(link),
             )
         self._run_staging(effects)
+
+    def writer_ranks(self, link: Connection) -> frozenset[int] | None:
+        """What the ranks that write chunks call themselves; ``None``: that is not known."""
+        return ranks_of(link.sizes, link.mapping.targets)
 
     def _last_by_status(self) -> bool:
         """Mooncake before 0.5.18 does not announce a room's last chunk but by its status."""

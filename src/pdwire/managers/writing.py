@@ -91,6 +91,8 @@ class ChunkWrite:
             yield from self.put(peer, kv, notify.kv)
         if has_state:
             yield from self.put(peer, [state], notify.state)
+            for text in notify.more_state:
+                yield from self.put(peer, [], text)
         if aux is not None:
             yield from core.send_aux(self, peer, notify.aux)
         elif chunk.is_last and not len(chunk.pages) and not core.sends_aux:
@@ -98,12 +100,20 @@ class ChunkWrite:
             yield from self.put(peer, [], notify.aux)
 
     def _aux_row(self) -> int | None:
-        """Decode's auxiliary row, where this chunk takes it along; Mori spells none as -1."""
+        """Decode's auxiliary row, where this chunk takes it along; Mori spells none as -1.
+
+        Raises:
+            PlanError: decode asks for a row, and this side was given none.
+        """
         chunk = self.task.chunk
-        if not (chunk.is_last and self._core.sends_aux) or chunk.aux_index is None:
+        if not (chunk.is_last and self._core.sends_aux):
             return None
         row: int | None = self.task.info.dst_aux_index
-        return None if row is None or row < 0 else row
+        if row is None or row < 0:
+            return None
+        if chunk.aux_index is None and any(self._core.args.aux_item_lens):
+            raise PlanError(f"decode waits for aux row {row}, init was given no aux row to send")
+        return None if chunk.aux_index is None else row
 
     def check(self) -> None:
         """Ask whether the room may still be written; ``RoomGone`` when it may not."""

@@ -66,7 +66,7 @@ class Played:
         """A room that is waiting for its data."""
         receiver: CommonKVReceiver = self.decode.receiver(self.ranks[0].address, room)
         receiver.init()
-        receiver.send_metadata(dst, aux_index=3)
+        receiver.send_metadata(dst, aux_index=room % 8)
         found(receiver)
         self._lengths[room] = len(dst)
         return receiver
