@@ -441,6 +441,8 @@ class DecodeSide:
     ) -> None:
         """The ranks of a DP group listen there: register, connect rooms, tell of those that end."""
         waiting, orphans = self.sorted_out(asks)
+        if orphans and self.lines(found.prefill, dp) is None:
+            self._introduce(endpoints)
         for ask in orphans:
             self._tell(ask, endpoints)
         if not waiting or found.refusal is not None:
@@ -500,6 +502,15 @@ class DecodeSide:
         """What stands in the way of a room that goes on waiting."""
         with self.lock:
             self.rooms.not_found_for(ask.room, ask.life, why)
+
+    def _introduce(self, endpoints: Sequence[Endpoint]) -> None:
+        """Register before words about rooms: prefill does not end a room on a stranger's."""
+        try:
+            frames = self.core.registration()
+            for endpoint in dict.fromkeys(endpoints):
+                self.core.outbox.send(endpoint, frames, "KVArgsRegisterInfo")
+        except (SendError, WireError):  # the release cannot say what this rank has: only the word
+            self.core.counters.add("unsaid", "KVArgsRegisterInfo")
 
     def _tell(self, ask: Ask, endpoints: Sequence[Endpoint]) -> None:
         """A room was over before its ranks were found: they are told now."""
