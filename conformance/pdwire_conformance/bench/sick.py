@@ -37,7 +37,10 @@ _AHEAD: Final = 2
 """Rooms that the prefill side has opened before decode asks."""
 _REQUEST_PAGES: Final = 8
 _STUCK_ROOMS: Final = 4
-_NAP_S: Final = 0.0002
+_THINK_S: Final = 0.04
+"""Between two requests of a rank: with less, eight of them keep two processors busy, and what is
+measured is who gets one."""
+_NAP_S: Final = 0.0005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +172,7 @@ class Ward:
                 address=self.prefill.manager.bootstrap_address,
                 first=number,
                 seconds=self.seconds,
-                think=0.005,
+                think=_THINK_S,
                 pages=_REQUEST_PAGES,
                 silent=self.silent if silent else None,
             )

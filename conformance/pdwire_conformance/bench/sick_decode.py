@@ -34,7 +34,8 @@ class Decode:
             case "run":
                 return self._run(command)
             case "ask":
-                self._kept = [self._open(command["address"], n, PAGES) for n in command["rooms"]]
+                rooms = enumerate(command["rooms"])
+                self._kept = [self._open(command["address"], n, PAGES, row) for row, n in rooms]
                 return "asked"
             case "ends":
                 ends = [self._end(receiver) for receiver in self._kept]
@@ -42,10 +43,10 @@ class Decode:
                 return [end.name for end in ends]
         return None
 
-    def _open(self, address: str, room: int, count: int) -> CommonKVReceiver:
+    def _open(self, address: str, room: int, count: int, row: int = 0) -> CommonKVReceiver:
         receiver: CommonKVReceiver = self._manager.receiver(address, room)
         receiver.init()
-        receiver.send_metadata(pages_of(count), aux_index=0)
+        receiver.send_metadata(pages_of(count), aux_index=row)
         return receiver
 
     def _end(self, receiver: CommonKVReceiver) -> KVPoll:

@@ -45,11 +45,8 @@ MOST_LOST: Final = 32
 
 _NAP_SHARE: Final = 0.05  # of the time since the last progress: what a nap too long can cost
 _SHORTEST_NAP_S: Final = 10e-6
-_NAP_S: Final = 1e-3
-_LONG_WAIT_S: Final = 2.0
 _LONGEST_NAP_S: Final = 20e-3
-"""Between two looks at a transfer that has not moved for ``_LONG_WAIT_S``: it costs next to
-nothing then, however many peers hang."""
+"""Between two looks at a transfer that hangs: they cost next to nothing, however many hang."""
 
 
 class _Later(Enum):
@@ -142,8 +139,7 @@ class _Lane:
     def nap(self, now: float) -> float:
         """How long to leave a transfer alone that is not over."""
         waited = now - self.moved
-        longest = _NAP_S if waited < _LONG_WAIT_S else _LONGEST_NAP_S
-        return min(max(waited * _NAP_SHARE, _SHORTEST_NAP_S), longest)
+        return min(max(waited * _NAP_SHARE, _SHORTEST_NAP_S), _LONGEST_NAP_S)
 
     def stands_since(self) -> float | None:
         """Since when nothing has moved; ``None``: nothing is under way."""

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pdwire_conformance.bench import cli
+from pdwire_conformance.bench.sick import Turn
 from pdwire_conformance.bench.transfer import Case, Measured
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schema"
@@ -39,3 +40,13 @@ def test_staging_says_the_seconds_of_both_ways(monkeypatch: pytest.MonkeyPatch) 
     seconds = {"staging": [0.1], "slices": [0.4]}
     monkeypatch.setattr(cli, "measure_staging", lambda *_, **__: seconds)
     assert document("staging", "--backend", "mooncake")["seconds"] == {"mooncake": seconds}
+
+
+def test_sick_says_what_is_kept_of_the_median_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    def turn(beside: float, p99: float) -> Turn:
+        return Turn(rate=100, rate_beside_sick=beside, p99=0.1, p99_beside_sick=p99, failed=1)
+
+    turns = [turn(90, 0.2), turn(95, 0.1), turn(20, 5.0)]
+    monkeypatch.setattr(cli, "measure_sick", lambda *_, **__: turns)
+    (row,) = document("sick", "--backend", "mooncake")["rows"]
+    assert (row["rate_kept"], row["p99_kept"], row["failed"]) == (0.9, 0.5, 3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from tests.pdwire.managers.fleet import (
@@ -66,7 +67,7 @@ class Ward:
         return sender, receiver
 
 
-def ward(fleet: Fleet, backend: str, decodes: int, **config: object) -> Ward:
+def ward(fleet: Fleet, backend: str, decodes: int, **config: Any) -> Ward:  # noqa: ANN401
     source = memory(1)
     prefill = fleet.prefill(backend, source, **config)
     targets = [memory(2 + n) for n in range(decodes)]
