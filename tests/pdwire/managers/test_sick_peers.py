@@ -37,6 +37,8 @@ from pdwire.managers.sender import CommonKVSender
 from pdwire.rooms import KVPoll
 
 EVERY = pytest.mark.parametrize("backend", list(MANAGERS))
+ROWS = 1024
+"""Of every auxiliary buffer: more than there are rooms, for no two live ones may share one."""
 WAYS = pytest.mark.parametrize("way", ["hold", "block"])
 """A write that is not over, and a call of the engine that does not come back."""
 
@@ -60,17 +62,22 @@ class Ward:
     def recover(self) -> None:
         loopback(self.prefill).let_go(self.sick)
 
+    def begin(self, decode: int, room: int) -> tuple[CommonKVSender, CommonKVReceiver]:
+        """A room of two pages, with a row of its own."""
+        row = room % ROWS
+        return begin(self.prefill, self.decodes[decode], room, pages(4, 5), aux=(row, row))
+
     def open(self, decode: int, room: int) -> tuple[CommonKVSender, CommonKVReceiver]:
         """A room of two pages, sent."""
-        sender, receiver = begin(self.prefill, self.decodes[decode], room, pages(4, 5))
+        sender, receiver = self.begin(decode, room)
         sender.send(pages(1, 2))
         return sender, receiver
 
 
 def ward(fleet: Fleet, backend: str, decodes: int, **config: Any) -> Ward:  # noqa: ANN401
-    source = memory(1)
+    source = memory(1, rows=ROWS)
     prefill = fleet.prefill(backend, source, **config)
-    targets = [memory(2 + n) for n in range(decodes)]
+    targets = [memory(2 + n, rows=ROWS) for n in range(decodes)]
     made = [fleet.decode(backend, target, **config) for target in targets]
     return Ward(prefill=prefill, decodes=made, targets=targets, source=source)
 
@@ -231,7 +238,7 @@ def test_a5_the_engine_forgets_a_peer_that_failed_until_it_registers_again(
     sick = ward(fleet, backend, 1)
     engine = loopback(sick.prefill)
     hand_over(sick.prefill, sick.decodes[0], 0, pages(1, 2), pages(4, 5))
-    rooms = [begin(sick.prefill, sick.decodes[0], n, pages(4, 5)) for n in range(1, 4)]
+    rooms = [sick.begin(0, n) for n in range(1, 4)]
     for sender, receiver in rooms:
         engine.fail_next("the link is down")
         sender.send(pages(1, 2))
