@@ -15,7 +15,8 @@ import typer
 from pdwire_codegen import generate as work
 from pdwire_codegen.compare import Difference
 from pdwire_codegen.diagnostics import Fault, SpecError
-from pdwire_codegen.load import load
+from pdwire_codegen.generate import Change
+from pdwire_codegen.load import LOCK_NAME, load
 from pdwire_codegen.model import Spec
 from pdwire_codegen.report import difference_lines, report_json
 from pdwire_codegen.rules import RULE_IDS
@@ -29,8 +30,13 @@ class Format(StrEnum):
 
 
 Root = Annotated[
-    Path,
-    typer.Option(help="The project's root.", exists=True, file_okay=False, show_default="."),
+    Path | None,
+    typer.Option(
+        help="The project's root.",
+        exists=True,
+        file_okay=False,
+        show_default="this folder, or the nearest above it that has a protocol",
+    ),
 ]
 Protocol = Annotated[
     Path | None,
@@ -55,20 +61,21 @@ def command(
     ] = False,
     format_: Formatted = Format.TABLE,
     protocol: Protocol = None,
-    root: Root = Path(),
+    root: Root = None,
 ) -> None:
     """Turn the spec into codecs, reference pages, JSON and test vectors."""
     if check and lock:
         raise typer.BadParameter("--check writes nothing, and --lock writes the lock")
-    folder = protocol or _default(root)
+    folder, root = _places(protocol, root)
     if check:
         _check(folder, root, format_)
         return
-    # A layout under work is generated before it is locked; only --check insists.
-    spec = _loaded(folder, format_, allow_unlocked=True)
-    if lock and work.lock(spec, folder):
-        typer.echo(f"{folder / 'released.lock'}: written", err=True)
+    # A layout under work is generated before it is locked; only --check insists. A lock that
+    # was there and is not is no layout under work: a first one is made on demand alone.
+    spec = _loaded(folder, root, format_, allow_unlocked=True, demand_lock=not lock)
     changes = work.generate(spec, root)
+    if lock and work.lock(spec, folder):
+        changes.append(Change(path=_below(folder / LOCK_NAME, root), state="written"))
     if format_ is Format.JSON:
         typer.echo(report_json(ok=True, files=changes))
         return
@@ -77,16 +84,42 @@ def command(
     typer.echo(f"{len(changes)} files changed", err=True)
 
 
-def _default(root: Path) -> Path:
-    folder = root / "protocol"
+def _places(protocol: Path | None, root: Path | None) -> tuple[Path, Path]:
+    """The spec's directory and the project's root; the root is looked for if not named."""
+    if protocol is not None:
+        return protocol, root or Path()
+    here = root or _found(Path.cwd()) or Path()
+    folder = here / "protocol"
     if not folder.is_dir():
-        raise typer.BadParameter(f"there is no {folder}; name it with --protocol or --root")
-    return folder
+        above = "" if root else ", nor one above this folder"
+        raise typer.BadParameter(f"there is no {folder}{above}; name it with --protocol or --root")
+    return folder, here
 
 
-def _loaded(protocol: Path, format_: Format, *, allow_unlocked: bool) -> Spec:
+def _found(start: Path) -> Path | None:
+    """The nearest folder at or above ``start`` that has a protocol; ``Path()`` for itself."""
+    for folder in (start, *start.parents):
+        if (folder / "protocol" / "protocol.toml").is_file():
+            return Path() if folder == start else folder
+    return None
+
+
+def _below(path: Path, root: Path) -> str:
+    """A path as the other changes are shown: relative to the root, if it lies there."""
+    whole, top = path.resolve(), root.resolve()
+    return (whole.relative_to(top) if whole.is_relative_to(top) else path).as_posix()
+
+
+def _loaded(
+    protocol: Path,
+    root: Path,
+    format_: Format,
+    *,
+    allow_unlocked: bool,
+    demand_lock: bool | None = None,
+) -> Spec:
     try:
-        return load(protocol, allow_unlocked=allow_unlocked)
+        return load(protocol, allow_unlocked=allow_unlocked, demand_lock=demand_lock, root=root)
     except SpecError as error:
         _faulty(error, format_)
 
@@ -102,7 +135,7 @@ def _check(protocol: Path, root: Path, format_: Format) -> None:
     faults: tuple[Fault, ...] = ()
     spec: Spec | None
     try:
-        spec = load(protocol)
+        spec = load(protocol, root=root)
     except SpecError as error:
         faults, spec = error.faults, error.spec
     found = work.check(spec, root) if spec is not None else []
@@ -140,10 +173,11 @@ def check_spec(
     ] = False,
     format_: Formatted = Format.TABLE,
     protocol: Protocol = None,
-    root: Root = Path(),
+    root: Root = None,
 ) -> None:
     """Check the spec alone and print every fault."""
-    spec = _loaded(protocol or _default(root), format_, allow_unlocked=allow_unlocked)
+    folder, root = _places(protocol, root)
+    spec = _loaded(folder, root, format_, allow_unlocked=allow_unlocked)
     if format_ is Format.JSON:
         typer.echo(report_json(ok=True))
     layouts = sum(len(message.layouts) for message in spec.messages)
@@ -151,10 +185,10 @@ def check_spec(
 
 
 @app.command(name="lock")
-def lock_spec(*, protocol: Protocol = None, root: Root = Path()) -> None:
+def lock_spec(*, protocol: Protocol = None, root: Root = None) -> None:
     """Add new layouts to protocol/released.lock; a released layout is never changed."""
-    folder = protocol or _default(root)
-    spec = _loaded(folder, Format.TABLE, allow_unlocked=True)
+    folder, root = _places(protocol, root)
+    spec = _loaded(folder, root, Format.TABLE, allow_unlocked=True)
     state = "written" if work.lock(spec, folder) else "up to date"
     typer.echo(f"{folder / 'released.lock'}: {state}", err=True)
 

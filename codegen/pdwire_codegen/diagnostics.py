@@ -28,14 +28,26 @@ class Fault:
         return f"{shown}\n    hint: {self.hint}" if self.hint else shown
 
 
+_ROOTS = ("protocol.toml", "concepts.toml", "released.lock")
+_UNREAD = {"toml-syntax", "stray-file"}
+
+
+def _by_cause(fault: Fault) -> tuple[int, Fault]:
+    """What others may follow from comes first: root files, then files that were not read."""
+    name = fault.file.rpartition("/")[2]
+    if fault.rule in _UNREAD:
+        return (0, fault)
+    return (_ROOTS.index(name) if name in _ROOTS and fault.file.count("/") < 2 else 9, fault)
+
+
 class SpecError(Exception):
-    """A spec that breaks rules; ``faults`` are sorted by file and line.
+    """A spec that breaks rules; ``faults`` are sorted: causes first, then by file and line.
 
     ``spec`` is there when all that is wrong is that the spec left what was locked.
     """
 
     def __init__(self, faults: Iterable[Fault], spec: Spec | None = None) -> None:
-        self.faults = tuple(sorted(set(faults)))
+        self.faults = tuple(sorted(set(faults), key=_by_cause))
         self.spec = spec
         super().__init__("\n".join(str(fault) for fault in self.faults))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 
+from pdwire_codegen.kinds import UNITS
 from pdwire_codegen.lock_file import Lock
 from pdwire_codegen.toml_lines import Document
 
@@ -43,10 +44,15 @@ class DraftBackend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftProtocol:
-    """``protocol.toml``."""
+    """``protocol.toml``.
+
+    ``releases`` are the usable ones, each once and in order, whatever stands in the file:
+    ``written``. So one release in the wrong place is one fault, and not one of each message.
+    """
 
     document: Document
     releases: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
     backends: tuple[DraftBackend, ...] = ()
 
     def backend(self, name: str) -> DraftBackend | None:
@@ -67,10 +73,11 @@ class DraftProtocol:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftConcepts:
-    """``concepts.toml``: concept to its line of text."""
+    """``concepts.toml``: concepts and units, each with its line of text."""
 
     document: Document
     docs: dict[str, str] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=lambda: dict(UNITS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,7 @@ def spec_json(spec: Spec) -> Json:
         "releases": list(spec.releases),
         "backends": [_backend(item) for item in spec.backends],
         "concepts": dict(sorted(spec.concepts.items())),
-        "messages": [_message(item) for item in spec.messages],
+        "messages": [message_json(item) for item in spec.messages],
     }
 
 
@@ -55,7 +55,8 @@ def _backend(backend: Backend) -> Json:
     }
 
 
-def _message(message: Message) -> Json:
+def message_json(message: Message) -> dict[str, Json]:
+    """One message with its fields and layouts."""
     return {
         "name": message.name,
         "class": message.class_name,
@@ -80,7 +81,7 @@ def _message(message: Message) -> Json:
         "source": message.source,
         "fields": [_field(item) for item in message.fields],
         "invariants": [_invariant(item) for item in message.invariants],
-        "layouts": [_layout(item) for item in message.layouts],
+        "layouts": [layout_json(item) for item in message.layouts],
     }
 
 
@@ -110,7 +111,8 @@ def _field(field: Field) -> Json:
     }
 
 
-def _layout(layout: Layout) -> Json:
+def layout_json(layout: Layout) -> dict[str, Json]:
+    """One layout with all that travels, and its fingerprint."""
     return {
         "id": layout.id,
         "speakers": {name: list(releases) for name, releases in layout.speakers.items()},

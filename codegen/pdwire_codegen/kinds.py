@@ -83,6 +83,19 @@ ELEMENTS = {"i32[]": (-(2**31), 2**31 - 1), "u32[]": (0, 2**32 - 1), "u64[]": (0
 KINDS = {row.name: row for row in _ROWS}
 """Every type but the ``json:`` family, which :func:`kind_of` spells out."""
 
+UNITS = {
+    "address": "A place in memory or on the network.",
+    "bytes": "Bytes.",
+    "count": "How many there are of something, or which in a row of them.",
+    "id": "A number or name that stands for something.",
+    "index": "A place in a list, from 0.",
+    "pages": "KV pages.",
+    "port": "A TCP port.",
+    "rank": "A process of a parallel group, from 0.",
+    "tokens": "Tokens.",
+}
+"""The units of a protocol that declares none of its own under ``[unit]``."""
+
 NOTIFICATION_TYPES = ("dec", "flag", "text")
 QUERY_TYPES = ("dec", "flag", "text")
 LENGTH_TYPES = ("dec", "u32", "u64", "u32be")

@@ -7,16 +7,19 @@ still compared with the lock.
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pdwire_codegen.build import build_backends, build_message
 from pdwire_codegen.diagnostics import Fault, SpecError
 from pdwire_codegen.draft import Draft, DraftMessage
+from pdwire_codegen.files import Stray, inventory, printable
 from pdwire_codegen.lock_file import Lock, parse_lock
 from pdwire_codegen.model import Message, Spec
 from pdwire_codegen.reader.message import read_message
 from pdwire_codegen.reader.protocol import read_concepts, read_protocol
+from pdwire_codegen.released import read_released
 from pdwire_codegen.rules import RULES
 from pdwire_codegen.rules.lock import Broken, lock_faults
 from pdwire_codegen.tables import Sink
@@ -34,12 +37,22 @@ class _Reading:
     lost: list[Path] = field(default_factory=list)
 
     def shown(self, path: Path) -> str:
-        return f"{self.protocol.name}/{path.relative_to(self.protocol).as_posix()}"
+        return printable(f"{self.protocol.name}/{path.relative_to(self.protocol).as_posix()}")
 
     def fault(self, path: Path, line: int, rule: str, message: str, hint: str = "") -> None:
         shown = self.shown(path)
         found = Fault(file=shown, line=line, rule=rule, message=message, hint=hint)
         self.sink.faults.append(found)
+
+    def stray(self, found: Stray) -> None:
+        """Report what has no place; what was meant as a message is as good as lost."""
+        self.fault(found.path, 1, "stray-file", found.message, found.hint)
+        if found.lost:
+            self.lost.append(found.path)
+
+    def group(self, path: Path) -> str:
+        """The group's folder that a file lies in, however deep."""
+        return path.relative_to(self.protocol).parts[0]
 
     def document(self, path: Path) -> Document | None:
         """The parsed file, or ``None`` with a fault."""
@@ -49,17 +62,27 @@ class _Reading:
             self.fault(path, error.line, "toml-syntax", str(error))
         except UnicodeDecodeError as error:
             line = error.object[: error.start].count(b"\n") + 1
-            self.fault(path, line, "toml-syntax", "the file is not UTF-8")
+            wide = error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+            what = "the file is UTF-16, by its byte-order mark" if wide else "the file is not UTF-8"
+            self.fault(path, line, "toml-syntax", what, "save it as UTF-8")
         except OSError as error:
             self.fault(path, 1, "stray-file", f"cannot be read: {error.strerror}")
         self.lost.append(path)
         return None
 
 
-def load(protocol: Path, *, allow_unlocked: bool = False) -> Spec:
+def load(
+    protocol: Path,
+    *,
+    allow_unlocked: bool = False,
+    demand_lock: bool | None = None,
+    root: Path | None = None,
+) -> Spec:
     """The checked spec of a protocol directory.
 
-    ``allow_unlocked`` accepts layouts that ``released.lock`` does not have yet. Raises
+    ``allow_unlocked`` accepts layouts that ``released.lock`` does not have yet, and that there
+    is no lock, unless ``demand_lock`` says otherwise. What was generated last under ``root``
+    tells how a released layout changed, and stands in for a missing lock. Raises
     :class:`SpecError` with every fault there is.
     """
     reading = _Reading(protocol=protocol)
@@ -72,8 +95,17 @@ def load(protocol: Path, *, allow_unlocked: bool = False) -> Spec:
         if not reading.lost or rule.id != "unused-concept":
             faults += rule.faults(draft)
     messages, broken = _built(draft, faults)
-    broken |= {(path.parent.name, None) for path in reading.lost}
-    left = list(lock_faults(draft.lock, messages, broken=broken, new_allowed=allow_unlocked))
+    broken |= {(reading.group(path), None) for path in reading.lost}
+    left = list(
+        lock_faults(
+            draft.lock,
+            messages,
+            broken=broken,
+            new_allowed=allow_unlocked,
+            demanded=not allow_unlocked if demand_lock is None else demand_lock,
+            released=None if root is None else read_released(root),
+        )
+    )
     if faults:
         raise SpecError([*faults, *left])
     spec = Spec(
@@ -114,28 +146,30 @@ def _root_file(reading: _Reading, name: str) -> Document | None:
 
 
 def _messages(reading: _Reading) -> list[DraftMessage]:
-    """Every message file, in the order of groups and names."""
+    """Every message file, in the order of groups and names; a fault for what is none."""
+    found = inventory(reading.protocol)
+    for stray in found.strays:
+        reading.stray(stray)
     messages: list[DraftMessage] = []
-    for path in sorted(reading.protocol.rglob("*.toml")):
-        place = path.relative_to(reading.protocol).parts
-        if place in (("protocol.toml",), ("concepts.toml",)):
-            continue
-        if len(place) != 2:
-            hint = "message files are protocol/<group>/<message>.toml"
-            reading.fault(path, 1, "stray-file", "this is no place for a message file", hint)
-            continue
+    for path in found.messages:
         document = reading.document(path)
         if document is not None:
-            messages.append(read_message(document, place[0], path.stem, reading.sink))
+            messages.append(read_message(document, path.parent.name, path.stem, reading.sink))
     return messages
 
 
 def _lock(reading: _Reading) -> Lock:
+    """The lock; where it cannot be read it is broken, and where there is none it is missing."""
     path = reading.protocol / LOCK_NAME
     shown = reading.shown(path)
-    if not path.is_file():
-        return Lock(file=shown)
-    lock, faults = parse_lock(shown, path.read_text(encoding="utf-8", errors="replace"))
+    if not path.exists() and not path.is_symlink():
+        return Lock(file=shown, missing=f"there is no {shown}")
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        reading.fault(path, 1, "lock-form", f"cannot be read: {error.strerror}", "restore it")
+        return Lock(file=shown, broken=True)
+    lock, faults = parse_lock(shown, text)
     reading.sink.faults += faults
     return lock
 

@@ -25,6 +25,8 @@ _STRING = re.compile(
 )
 _TRIVIA = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
 _SCALAR = re.compile(r"[^,\]}\n#]+")
+_CONFLICT = re.compile(r"(<<<<<<<|>>>>>>>|\|\|\|\|\|\|\|)( |\r?$)|=======\r?$")
+_SIDE = re.compile(r"<<<<<<<|>>>>>>>")
 _PLACE = re.compile(r"\(at (?:line (\d+), column \d+|end of document)\)")
 
 
@@ -54,12 +56,28 @@ class Document:
 
 def parse(file: str, text: str) -> Document:
     """Parse ``text``; raises :class:`TomlError` with the line of the first mistake."""
+    _foreign(text)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _located(str(error), text) from None
     # tomllib reads "\r\n" as "\n"; offsets only need the line feeds, so nothing to undo.
     return Document(file=file, data=data, lines=_Scanner(text).scan())
+
+
+def _foreign(text: str) -> None:
+    """Raise what a parser would only call an invalid statement: what no writer of TOML wrote.
+
+    A line of a merge conflict within a string of several lines is one as well.
+    """
+    if text.startswith("\ufeff"):
+        raise TomlError(1, "the file begins with a byte-order mark; save it as UTF-8 without one")
+    lines = text.split("\n")
+    marks = [line for line, content in enumerate(lines, start=1) if _CONFLICT.match(content)]
+    if marks and any(_SIDE.match(lines[line - 1]) for line in marks):
+        shown = ", ".join(map(str, marks))
+        lines_ = f"line{'s' * (len(marks) > 1)} {shown}"
+        raise TomlError(marks[0], f"an unresolved merge conflict ({lines_}); keep one side")
 
 
 def _located(message: str, text: str) -> TomlError:

@@ -112,6 +112,71 @@ def test_a_new_layout_is_generated_before_it_is_locked_and_checked_only_after(
     assert len(lock.read_text(encoding="utf-8").splitlines()) == 5
 
 
+def without_lock(root: str) -> Path:
+    path = Path(root) / "protocol/released.lock"
+    path.unlink()
+    return path
+
+
+def test_a_lock_that_was_deleted_is_missed_by_everything_but_an_explicit_first_one(
+    root: str,
+) -> None:
+    path = without_lock(root)
+    for verb in (("generate",), ("generate", "--check"), ("check",)):
+        result = run(*verb, "--root", root)
+        assert result.exit_code == 1
+        assert result.stdout.count("[missing-lock]") == 1
+        assert "[unlocked-layout]" not in result.stdout
+    assert not path.exists()
+    result = run("generate", "--lock", "--root", root)
+    assert (result.exit_code, result.stdout) == (0, "protocol/released.lock: written\n")
+    assert "1 files changed" in result.stderr
+    assert run("generate", "--check", "--root", root).exit_code == 0
+
+
+def test_a_first_lock_is_held_to_what_was_generated_last(root: str, edit: Edit) -> None:
+    """Deleting the lock does not let a released layout change."""
+    path = without_lock(root)
+    edit("common/ping.toml", *SWAP)
+    result = run("generate", "--lock", "--root", root)
+    assert result.exit_code == 1
+    assert "[changed-released-layout] layout r2 of PING is not as it was released" in result.stdout
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (*SWAP, "frame 1 was room, is data; frame 2 was data, is room"),
+        ('2 = "data"', '2 = { field = "data", type = "u32[]" }',
+         'frame 2 (data): type was "u64[]", is "u32[]"'),
+        ('2 = "data"', '2 = "data"\n3 = { const = "x", name = "end" }',
+         "counts was [3], is [4]; frame 3 (end) is new"),
+        ('doc      = "Lengths are added."', 'doc = "x"\ncounts = [2, 3]',
+         'counts was [3], is [2, 3]; frame 2 (data): absent was null, is {"value": []}'),
+        ('doc       = "Asks whether a room is alive."', 'doc = "x"\nguard = "G"',
+         'guard was null, is "G"'),
+    ],
+)  # fmt: skip
+def test_a_changed_layout_says_which_frame_changed_and_how(
+    root: str, edit: Edit, old: str, new: str, told: str
+) -> None:
+    edit("common/ping.toml", old, new)
+    result = run("generate", "--root", root)
+    assert result.exit_code == 1
+    assert f"of PING is not as it was released: {told}\n" in result.stdout
+
+
+def test_the_root_is_found_from_a_folder_below_it(
+    root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(root) / "src/pdwire")
+    result = run("generate", "--check")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "up to date" in result.stderr
+    assert run("check").exit_code == 0
+
+
 @pytest.mark.parametrize(
     "args",
     [

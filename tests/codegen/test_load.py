@@ -184,6 +184,63 @@ def test_the_projects_own_spec_has_no_faults(whole: Spec) -> None:
             assert sorted([*spoken, *lacking]) == sorted(releases)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "line", "reason"),
+    [
+        ("[message]", "\ufeff[message]", 1, "byte-order mark"),
+        ("doc  ", "<<<<<<< HEAD\ndoc  ", 6, "merge conflict (line 6)"),
+        ("doc       =", "<<<<<<< a\n=======\n>>>>>>> b\ndoc =", 6, "(lines 6, 7, 8)"),
+    ],
+)
+def test_what_no_writer_of_toml_wrote_is_called_by_its_name(
+    protocol: Path, old: str, new: str, line: int, reason: str
+) -> None:
+    path = protocol / PING
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    (fault,) = faults_of(protocol)
+    assert (fault.rule, fault.line) == ("toml-syntax", line)
+    assert reason in fault.message
+
+
+def test_a_file_in_utf16_is_called_so(protocol: Path) -> None:
+    path = protocol / PING
+    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-16")
+    (fault,) = faults_of(protocol)
+    assert "UTF-16" in fault.message
+
+
+def test_rows_of_equals_signs_in_a_text_are_no_conflict(protocol: Path, edit: Edit) -> None:
+    edit(PING, '"Asks whether a room is alive."', '"""Asks.\n=======\nWhether."""')
+    assert faults_of(protocol) == ()
+
+
+@pytest.mark.parametrize(
+    ("new", "says"),
+    [
+        ('"1.0", "1.2", "1.1"]', "1.1 stands behind a newer release"),
+        ('"1.0", "1.1", "1.2", "v1.3"]', "'v1.3' is not a release"),
+        ('"1.0", "1.1", "1.2", "1.2"]', "1.2 is listed twice"),
+    ],
+)
+def test_a_slip_in_the_releases_is_one_fault(
+    protocol: Path, edit: Edit, new: str, says: str
+) -> None:
+    """What every message would say of it follows from it, and is not said."""
+    edit("protocol.toml", '"1.0", "1.1", "1.2"]', new)
+    (fault,) = faults_of(protocol)
+    assert says in fault.message
+
+
+def test_causes_are_told_before_what_may_follow_from_them(protocol: Path, edit: Edit) -> None:
+    edit("concepts.toml", "data =", "date =")
+    edit(PING, 'unit    = "id"', 'unit    = "furlong"')
+    (protocol / "zoo.md").write_text("x", encoding="utf-8")
+    assert [fault.rule for fault in faults_of(protocol)] == [
+        "stray-file", "unused-concept", "unknown-unit", "unknown-concept",
+    ]  # fmt: skip
+
+
 WORDS = ('"none"', "0", "-1", "[]", "true", '""', "{}", '["a"]', "1.5", '"u64[][]"', "[[1]]")
 
 

@@ -25,7 +25,7 @@ def specs() -> Iterator[Spec]:
     """The same drawn specs every time, each checked by the compiler."""
     found: list[Spec] = []
 
-    @seed(7)
+    @seed(11)
     @settings(
         max_examples=SPECS,
         database=None,

@@ -8,7 +8,14 @@ from pdwire_codegen.emit_python.writing import Module, import_order, literal, sp
 from pdwire_codegen.model import Backend, Layout, Message, Spec
 from pdwire_codegen.texts import parse_text
 
-__all__ = ["emit_backend", "emit_group", "emit_message_package", "emit_root", "emit_table"]
+__all__ = [
+    "codecs_alias",
+    "emit_backend",
+    "emit_group",
+    "emit_message_package",
+    "emit_root",
+    "emit_table",
+]
 
 
 def emit_message_package(message: Message, spec: Spec) -> str:
@@ -132,7 +139,12 @@ def emit_table(spec: Spec) -> str:
 
 
 def _alias(message: Message) -> str:
-    return f"{message.group}_{message.module}".upper()
+    return codecs_alias(message.group, message.module)
+
+
+def codecs_alias(group: str, module: str) -> str:
+    """What the table of all codecs calls those of a message."""
+    return f"{group}_{module}".upper()
 
 
 def emit_root(spec: Spec) -> str:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import re
+
 from pdwire_codegen.draft import DraftBackend, DraftConcepts, DraftProtocol
 from pdwire_codegen.tables import Sink, Table
 from pdwire_codegen.toml_lines import Document
+
+_RELEASE = re.compile(r"(\d+(?:\.\d+)*)(?:\.post(\d+))?")
 
 
 def read_protocol(document: Document, sink: Sink) -> DraftProtocol:
     """Releases and backends."""
     top = Table(document, (), document.data, sink)
-    releases = top.texts("releases", required=True) or ()
+    written = top.texts("releases", required=True) or ()
+    ages = {release: age for release in written if (age := age_of(release)) is not None}
     backends = tuple(_backend(name, table) for name, table in top.tables("backend"))
     top.done()
-    return DraftProtocol(document=document, releases=releases, backends=backends)
+    releases = tuple(sorted(ages, key=lambda release: ages[release]))
+    return DraftProtocol(document=document, releases=releases, written=written, backends=backends)
+
+
+def age_of(release: str) -> tuple[tuple[int, ...], int] | None:
+    """What a release is sorted by; ``None`` when it is no version."""
+    match = _RELEASE.fullmatch(release)
+    if match is None:
+        return None
+    return tuple(int(part) for part in match[1].split(".")), int(match[2] or 0)
 
 
 def _backend(name: str, table: Table) -> DraftBackend:
@@ -28,13 +42,18 @@ def _backend(name: str, table: Table) -> DraftBackend:
 
 
 def read_concepts(document: Document, sink: Sink) -> DraftConcepts:
-    """``[concept]``: name to one line of text."""
+    """``[concept]`` and ``[unit]``: name to one line of text."""
     top = Table(document, (), document.data, sink)
-    table = top.table("concept", required=True)
+    concepts, units = _lines(top.table("concept", required=True)), _lines(top.table("unit"))
     top.done()
+    if units is None:
+        return DraftConcepts(document=document, docs=concepts or {})
+    return DraftConcepts(document=document, docs=concepts or {}, units=units)
+
+
+def _lines(table: Table | None) -> dict[str, str] | None:
+    """A table of texts; ``None`` without one."""
     if table is None:
-        return DraftConcepts(document=document)
+        return None
     docs = {name: table.get(name, str) for name in table.data}
-    return DraftConcepts(
-        document=document, docs={name: doc for name, doc in docs.items() if doc is not None}
-    )
+    return {name: doc for name, doc in docs.items() if doc is not None}

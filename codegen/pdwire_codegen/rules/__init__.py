@@ -6,7 +6,10 @@ Rules: the tables below are complete; a rule that is not in one of them does not
 from __future__ import annotations
 
 from pdwire_codegen.rules import (
+    builders,
+    classes,
     concepts,
+    contradictions,
     docs,
     fields,
     frames,
@@ -27,14 +30,17 @@ from pdwire_codegen.tables import SHAPE_RULES
 RULES: tuple[Rule, ...] = (
     *protocol.RULES,
     *names.RULES,
+    *classes.RULES,
     *messages.RULES,
     *recognition.RULES,
     *releases.RULES,
     *fields.RULES,
     *meanings.RULES,
+    *builders.RULES,
     *frames.RULES,
     *texts.RULES,
     *invariants.RULES,
+    *contradictions.RULES,
     *concepts.RULES,
     *docs.RULES,
     *twins.RULES,

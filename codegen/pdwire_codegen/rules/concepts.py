@@ -41,17 +41,42 @@ def concept_type(draft: Draft) -> Iterator[Finding]:
             yield at(message.document, (*field.path, "type"), text, hint)
 
 
+def _unit_of(field: DraftField) -> str | None:
+    """The unit, ``""`` where none is written; ``None`` where one has to be and is not."""
+    kind = kind_of(field.type)
+    must = kind is None or kind.value.startswith("int")
+    return field.unit if field.unit is not None or must else ""
+
+
 def concept_unit(draft: Draft) -> Iterator[Finding]:
-    """All fields of a concept have one unit."""
-    first: dict[str, tuple[str, str]] = {}
+    """All fields of a concept have one unit: that of most of them, or of the first."""
+    found: dict[str, dict[str, list[str]]] = {}
     for message, field in _uses(draft):
-        if field.unit is None or field.concept is None:
+        unit = _unit_of(field)
+        known = not unit or unit in draft.concepts.units
+        if unit is not None and known and field.concept is not None:
+            place = f"{message.document.file}:{message.document.line(*field.path)}"
+            found.setdefault(field.concept, {}).setdefault(unit, []).append(place)
+    for message, field in _uses(draft):
+        unit, units = _unit_of(field), found.get(field.concept or "", {})
+        if unit not in units or len(units) < 2:
             continue
-        place = f"{message.document.file}:{message.document.line(*field.path)}"
-        unit, where = first.setdefault(field.concept, (field.unit, place))
-        if unit != field.unit:
-            text = f"concept {field.concept} has unit {field.unit!r} here and {unit!r} at {where}"
-            hint = "one concept has one unit"
+        usual = max(units, key=lambda one: len(units[one]))
+        if unit != usual:
+            where = units[usual][0]
+            text = f"concept {field.concept} has unit {unit!r} here and {usual!r} at {where}"
+            hint = "one concept has one unit; correct it, or make them two concepts"
+            yield at(message.document, (*field.path, "unit"), text, hint)
+
+
+def unknown_unit(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
+    """A unit is one of those declared, or none."""
+    units = draft.concepts.units
+    for field in (*message.fields, *message.derived):
+        if field.unit and field.unit not in units:
+            near = did_you_mean(field.unit, units)
+            hint = f'{near}; "" for none; new ones go under [unit] in concepts.toml'
+            text = f"{field.table} {field.name} has the unknown unit {field.unit!r}"
             yield at(message.document, (*field.path, "unit"), text, hint)
 
 
@@ -68,5 +93,10 @@ RULES = (
     ),
     Rule(
         id="concept-unit", holds="All fields of a concept have the same unit.", check=concept_unit
+    ),
+    Rule(
+        id="unknown-unit",
+        holds='A unit is one of [unit] in concepts.toml, or "".',
+        check=each_message_of(unknown_unit),
     ),
 )

@@ -40,6 +40,9 @@ def missing_doc(draft: Draft) -> Iterator[Finding]:
     for name, doc in draft.concepts.docs.items():
         if _blank(doc):
             yield at(draft.concepts.document, ("concept", name), f"concept {name} says nothing")
+    for name, doc in draft.concepts.units.items():
+        if _blank(doc):
+            yield at(draft.concepts.document, ("unit", name), f"unit {name} says nothing")
 
 
 def missing_unit(message: DraftMessage) -> Iterator[Finding]:
@@ -67,7 +70,7 @@ def unused_concept(draft: Draft) -> Iterator[Finding]:
 RULES = (
     Rule(
         id="missing-doc",
-        holds="Messages, fields, later layouts, invariants, backends and concepts have a doc.",
+        holds="Messages, fields, later layouts, invariants, backends, concepts, units have a doc.",
         check=missing_doc,
     ),
     Rule(

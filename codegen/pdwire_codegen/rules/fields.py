@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from pdwire import frames
+from pdwire.errors import LossyEncodeError
+from pdwire.frames import Layout, Place
 from pdwire_codegen.diagnostics import did_you_mean
 from pdwire_codegen.draft import DraftFrame, DraftMessage
+from pdwire_codegen.emit_python.types import TYPES
 from pdwire_codegen.kinds import KINDS, NOTIFICATION_TYPES, QUERY_TYPES, kind_of, may_stand_for
 from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message
 
 _WORD = re.compile(r"[!-+\--~]+")  # printable ASCII without blanks and commas
+_NOWHERE = Place(Layout("spec", "", "", (1,), {}), 0, "word", "a word")
 _FAMILY = "json:int json:str json:bool json:object, with [] {} and ?"
 
 
@@ -125,11 +130,20 @@ def allowed_type(message: DraftMessage) -> Iterator[Finding]:
             yield at(message.document, (*field.path, "allowed"), text, hint)
 
 
+def allowed_empty(message: DraftMessage) -> Iterator[Finding]:
+    """A list of words has some: with none, no value would be right."""
+    for field in message.fields:
+        path = (*field.path, "allowed")
+        if field.allowed == ():
+            text = f"field {field.name} allows nothing at all"
+            yield at(message.document, path, text, "list the words that may come, or drop allowed")
+
+
 def allowed_words(message: DraftMessage) -> Iterator[Finding]:
     """Words are printable, without blanks or commas, once each; names have some."""
     for field in message.fields:
         path = (*field.path, "allowed")
-        if field.type == "names" and not field.allowed:
+        if field.type == "names" and path not in message.document.lines:
             text = f"field {field.name} is names without `allowed`"
             yield at(message.document, path, text, "list the words that may come")
         words = field.allowed or ()
@@ -137,6 +151,22 @@ def allowed_words(message: DraftMessage) -> Iterator[Finding]:
             if _WORD.fullmatch(word) is None or word in words[:index]:
                 text = f"field {field.name}: {word!r} is not a word, or is listed twice"
                 yield at(message.document, path, text, "printable ASCII without blanks and commas")
+            elif not _is_spelled(field.type, word):
+                text = f"field {field.name}: {word!r} is no {field.type}, so it can never come"
+                yield at(message.document, path, text, f"words are values of type {field.type}")
+
+
+def _is_spelled(name: str | None, word: str) -> bool:
+    """Whether the codecs can write a word as a value of the type."""
+    kind = kind_of(name)
+    if kind is None or kind.json or kind.value != "str":
+        return True
+    write: Callable[[object, Place], bytes] = getattr(frames, TYPES[kind.name].write)
+    try:
+        write(word, _NOWHERE)
+    except LossyEncodeError:
+        return False
+    return True
 
 
 def _overrides(message: DraftMessage) -> Iterator[tuple[DraftFrame, str, str]]:
@@ -197,8 +227,13 @@ RULES = (
         check=each_message(allowed_type),
     ),
     Rule(
+        id="allowed-empty",
+        holds="A list of words is not empty.",
+        check=each_message(allowed_empty),
+    ),
+    Rule(
         id="allowed-words",
-        holds="Words are printable, blank-free, comma-free and listed once; names have some.",
+        holds="Words are values of the type: printable, blank-free, comma-free, listed once.",
         check=each_message(allowed_words),
     ),
     Rule(

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 
 from pdwire_codegen.diagnostics import did_you_mean
 from pdwire_codegen.draft import Draft, DraftMessage
+from pdwire_codegen.emit_python.reserved import taken
+from pdwire_codegen.rules.classes import places_of
 from pdwire_codegen.rules.rule import Finding, Path, Rule, at, each_message, each_message_of
 
 _LOWER = re.compile(r"[a-z][a-z0-9_]*")
@@ -17,21 +19,20 @@ _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _CONCEPT = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*")
 _BACKEND = _LOWER
 
-_RESERVED = {
-    "group": {"table", "spec"},  # modules of the generated package
-    "layout id": {"message"},  # the module beside the layouts'
-    "class name": {"Draft", "COUNTS", "STRANGERS", "CODECS"},  # what else that module has
-    "field name": {
-        *("from_zmq", "to_zmq", "newest"),  # what every generated dataclass has
-        *("bool", "bytes", "dict", "int", "str", "tuple"),  # types of its fields
-        *("field", "no_i32", "no_u32", "no_u64"),  # what gives them their defaults
-    },
-}
-"""Names that generated code keeps for itself, by what would be called so."""
+
+def _reserved() -> dict[str, frozenset[str]]:
+    """Names that generated code keeps for itself, by what would be called so."""
+    names = taken()
+    return {
+        "group": names.groups,
+        "backend": names.groups,
+        "layout id": names.layouts,
+        "field name": names.fields,
+    }
 
 
 def _bad(kind: str, name: str, form: re.Pattern[str]) -> bool:
-    reserved = keyword.iskeyword(name) or name in _RESERVED.get(kind, ())
+    reserved = keyword.iskeyword(name) or name in _reserved().get(kind, ())
     return reserved or form.fullmatch(name) is None
 
 
@@ -67,18 +68,27 @@ def bad_identifier(draft: Draft) -> Iterator[Finding]:
             if _bad(kind, name, form):
                 hint = f"{form.pattern}, and no word that Python or the codecs keep for themselves"
                 yield at(message.document, path, f"{kind} {name!r} cannot be used", hint)
+    yield from _bad_in_root_files(draft)
+
+
+def _bad_in_root_files(draft: Draft) -> Iterator[Finding]:
+    """Names of backends, concepts and units."""
     for backend in draft.protocol.backends:
         if _bad("backend", backend.name, _BACKEND):
             path = ("backend", backend.name)
             text = f"backend name {backend.name!r} cannot be used"
-            yield at(draft.protocol.document, path, text, _BACKEND.pattern)
-    for name in draft.concepts.docs:
-        if _CONCEPT.fullmatch(name) is None:
-            path = ("concept", name)
-            text = f"concept name {name!r} cannot be used"
-            yield at(
-                draft.concepts.document, path, text, "lower-case words, joined by hyphens and dots"
-            )
+            hint = f"{_BACKEND.pattern}, and no word that Python or the codecs keep for themselves"
+            yield at(draft.protocol.document, path, text, hint)
+    hyphens = "lower-case words, joined by hyphens"
+    told = (
+        ("concept", draft.concepts.docs, _CONCEPT, f"{hyphens} and dots"),
+        ("unit", draft.concepts.units, _SLUG, hyphens),
+    )
+    for table, names, form, hint in told:
+        for name in names:
+            if form.fullmatch(name) is None:
+                text = f"{table} name {name!r} cannot be used"
+                yield at(draft.concepts.document, (table, name), text, hint)
 
 
 def unknown_backend(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
@@ -122,17 +132,12 @@ def duplicate_backend(message: DraftMessage) -> Iterator[Finding]:
             yield at(message.document, path, f"backend {name!r} is listed twice", "drop one")
 
 
-def _places(message: DraftMessage) -> tuple[str, ...]:
-    """Where the message's names are looked up: its backends, and the group's package."""
-    return (*message.backends, f"group {message.group}")
-
-
 def duplicate_name(draft: Draft) -> Iterator[Finding]:
     """A backend, and a group, knows one message by a name, aliases included."""
     seen: dict[tuple[str, str], str] = {}
     for message in draft.messages:
         for name, key in _spellings(message):
-            places = _places(message)
+            places = places_of(message)
             owners = {seen[place, name] for place in places if (place, name) in seen}
             for place in places:
                 seen.setdefault((place, name), message.document.file)
@@ -168,27 +173,10 @@ def _meant(spelling: str, message: DraftMessage, before: Iterable[DraftMessage])
     """The other message name that a spelling stands for in other backends and groups."""
     for other in before:
         known = {other.name, other.class_name, *other.aliases}
-        apart = not set(_places(other)) & set(_places(message))
+        apart = not set(places_of(other)) & set(places_of(message))
         if apart and spelling in known and other.name != message.name:
             return other.name
     return None
-
-
-def duplicate_class(draft: Draft) -> Iterator[Finding]:
-    """A backend's package, and a group's, has one class of a name."""
-    seen: dict[tuple[str, str], str] = {}
-    for message in draft.messages:
-        name = message.class_name
-        if name is None:
-            continue
-        places = _places(message)
-        owners = {seen[place, name] for place in places if (place, name) in seen}
-        for place in places:
-            seen.setdefault((place, name), message.document.file)
-        if owners:
-            text = f"class {name} is already that of {', '.join(sorted(owners))}"
-            key = "class" if ("message", "class") in message.document.lines else "name"
-            yield at(message.document, ("message", key), text, "give one of them another `class`")
 
 
 RULES = (
@@ -216,11 +204,6 @@ RULES = (
         id="duplicate-name",
         holds="A name or alias means one message of a backend and of a group.",
         check=duplicate_name,
-    ),
-    Rule(
-        id="duplicate-class",
-        holds="A class name is used once in a backend and in a group.",
-        check=duplicate_class,
     ),
     Rule(
         id="mixed-alias",

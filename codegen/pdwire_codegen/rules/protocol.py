@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from pdwire_codegen.diagnostics import did_you_mean
 from pdwire_codegen.draft import Draft
+from pdwire_codegen.reader.protocol import age_of
 from pdwire_codegen.rules.rule import Finding, Rule, at
-
-_RELEASE = re.compile(r"(\d+(?:\.\d+)*)(?:\.post(\d+))?")
-
-
-def _order(release: str) -> tuple[tuple[int, ...], int] | None:
-    match = _RELEASE.fullmatch(release)
-    if match is None:
-        return None
-    return tuple(int(part) for part in match[1].split(".")), int(match[2] or 0)
 
 
 def release_order(draft: Draft) -> Iterator[Finding]:
     """Every release is a version, and each is newer than the one before it."""
     protocol = draft.protocol
     before: tuple[tuple[int, ...], int] | None = None
-    for index, release in enumerate(protocol.releases):
-        here = _order(release)
+    for index, release in enumerate(protocol.written):
+        here = age_of(release)
         path = ("releases", index)
         if here is None:
             yield at(

@@ -44,8 +44,8 @@ def bad_range(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
 def duplicate_release(draft: Draft) -> Iterator[Finding]:
     """No list names a release twice."""
     top = draft.protocol
-    for index, release in enumerate(top.releases):
-        if release in top.releases[:index]:
+    for index, release in enumerate(top.written):
+        if release in top.written[:index]:
             yield at(top.document, ("releases", index), f"{release} is listed twice", "drop one")
     for message in draft.messages:
         for releases in _lists(message):
@@ -91,19 +91,23 @@ def release_in_none(draft: Draft, message: DraftMessage) -> Iterator[Finding]:
         for backend, releases in speakers(draft.protocol, message, layout).items()
         for release in releases
     }
+    lacking: dict[tuple[str, ...], list[str]] = {}
     for backend in message.backends:
         if draft.protocol.backend(backend) is None:
             continue
         absent = absent_of(draft.protocol, message, backend)
-        missing = [
+        missing = tuple(
             release
             for release in draft.protocol.releases_of(backend)
             if (backend, release) not in spoken and release not in absent
-        ]
-        if missing:
-            text = f"{backend} {_span(missing)} is in no layout of {message.shown}"
-            hint = f"add it to a layout, or to [absent] {backend} with a reason"
-            yield at(message.document, ("message", "backends"), text, hint)
+        )
+        if missing and backend not in lacking.get(missing, ()):
+            lacking.setdefault(missing, []).append(backend)
+    for missing, backends in lacking.items():
+        shown = ", ".join(backends)
+        text = f"{shown} {_span([*missing])} is in no layout of {message.shown}"
+        hint = f"add it to a layout, or to [absent] {shown} with a reason"
+        yield at(message.document, ("message", "backends"), text, hint)
 
 
 def _span(releases: list[str]) -> str:

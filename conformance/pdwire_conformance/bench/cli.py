@@ -18,6 +18,7 @@ from pdwire.wire import releases
 from pdwire_conformance.bench.measure import Plan
 from pdwire_conformance.bench.report import as_json, show
 from pdwire_conformance.bench.run import measure
+from pdwire_conformance.bench.sick import Turn, measure_sick, sick_json
 from pdwire_conformance.bench.staging import TOKENS, measure_staging, ratio
 from pdwire_conformance.bench.transfer import Measured, measure_case, sizes
 from pdwire_conformance.bench.transfer_report import transfer_json, transfer_show
@@ -107,6 +108,42 @@ def staging(
     for name, seconds in found.items():
         told = ", ".join(f"{side} {median(each):.3f} s" for side, each in seconds.items())
         console().print(f"{name}: {told}; slices take {ratio(seconds):.1f} times as long")
+
+
+@command.command("sick")
+def sick(
+    *,
+    backend: Annotated[
+        list[str] | None, typer.Option(help="mooncake, nixl; default: both.")
+    ] = None,
+    turns: Annotated[int, typer.Option(min=1, help="Turns that count.")] = 5,
+    seconds: Annotated[float, typer.Option(min=0.5, help="Of each half of a turn.")] = 5.0,
+    healthy: Annotated[int, typer.Option(min=1, help="Decode ranks beside the sick one.")] = 8,
+    silent: Annotated[
+        bool, typer.Option(help="They ask a bootstrap server that never answers, too.")
+    ] = True,
+    format_: Formatted = Format.TABLE,
+) -> None:
+    """What one stopped decode rank of nine costs the other eight, in turns."""
+    chosen = backend or ["mooncake", "nixl"]
+    for name in chosen:
+        choose("backend", name, ("mooncake", "nixl"))
+    measured: dict[str, list[Turn]] = {}
+    with _progress() as tell:
+        for name in chosen:
+            measured[name] = measure_sick(
+                name, turns=turns, seconds=seconds, healthy=healthy, silent=silent, say=tell
+            )
+    told = sick_json(measured)
+    if format_ is Format.JSON:
+        print_json(told)
+        return
+    for row in told["rows"]:
+        console().print(
+            f"{row['backend']}: beside a stopped decode rank {healthy} others keep "
+            f"{row['rate_kept']:.0%} of their requests per second and {row['p99_kept']:.0%} of "
+            f"their 99th percentile; {row['failed']} failed"
+        )
 
 
 @contextmanager

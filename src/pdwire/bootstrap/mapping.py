@@ -27,6 +27,7 @@ class Sizes:
 
     attn_tp_size: int
     attn_cp_size: int = 1
+    attn_dp_size: int = 1
     pp_size: int = 1
     all_cp_ranks: bool = False
     kv_sharding: bool = False

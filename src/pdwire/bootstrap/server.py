@@ -4,18 +4,26 @@ aiohttp in one named thread. A body is read in the configured release's layout, 
 newest one that it fits, and answered in the same release's. Answers are written with every
 optional key that has its default left out: the releases' decode sides refuse keys that they do
 not know (0.5.10 on), so an answer without them is one that all of them take.
+
+Every few seconds it connects to the control sockets of its ranks, side by side: a rank that is
+gone is taken out, and the answers say so. Prefill ranks of ours say goodbye (``POST /leave``).
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import sys
 import threading
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, MutableMapping, Sequence
+from typing import Any, Final
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
-from pdwire.bootstrap.table import BootstrapTable, Refused
+from pdwire.bootstrap.addresses import bare_host, host_port
+from pdwire.bootstrap.asker import ended, listens
+from pdwire.bootstrap.table import TAKEN, BootstrapTable, Clash, Endpoint, Place, Refused
 from pdwire.codec import Codec, Message, field_names
 from pdwire.errors import WireError
 from pdwire.wire import layout, layouts
@@ -35,26 +43,38 @@ _DESCRIPTIVE = {"page_size", "kv_cache_dtype", "prefill_http_port", "follow_boot
 """What a decode side compares or uses where it knows it, and does without where it does not."""
 _GOODBYE_S = 1.0
 """How long closing waits for requests that are being answered."""
+_LOOK_S: Final = 1.0
+"""How long a rank has to take a connection: it is in the same fleet, and its kernel does it."""
+_AT_ONCE: Final = 64
+"""Connections to ranks at a time."""
+_LOG: Final = logging.getLogger("pdwire.bootstrap")
 
 
 class BootstrapServer:
-    """Serves ``/route``, ``/register_dp_rank``, ``/query_dp_ranks`` and ``/health``.
+    """Serves ``/route``, ``/leave``, ``/register_dp_rank``, ``/query_dp_ranks`` and ``/health``.
 
     Args:
-        host: address to bind.
+        host: address to bind; an IPv6 address with or without brackets.
         port: port to bind; 0 takes a free one, see :attr:`port`.
         release: the layouts that bodies are read and written in.
+        probe_s: seconds between two looks at the ranks' control sockets.
 
     Raises:
         OSError: the address cannot be bound.
         RuntimeError: the server did not start in time.
     """
 
-    def __init__(self, host: str, port: int = 0, *, release: str = ORDER[-1]) -> None:
-        self.host = host
+    def __init__(
+        self, host: str, port: int = 0, *, release: str = ORDER[-1], probe_s: float = 2.0
+    ) -> None:
+        self.host = bare_host(host)
         self.port = port
         self.table = BootstrapTable()
         self._release = release
+        self._probe_s = probe_s
+        self._looks = asyncio.Semaphore(_AT_ONCE)
+        self._entering = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
         self._failures: list[OSError] = []
@@ -70,7 +90,7 @@ class BootstrapServer:
     @property
     def address(self) -> str:
         """``host:port`` for clients."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return host_port(self.host, self.port)
 
     def close(self) -> None:
         """Stop serving and join the thread."""
@@ -88,7 +108,9 @@ class BootstrapServer:
             self._started.set()
             return
         self._started.set()
+        self._spawn(self._watch())
         self._loop.run_forever()
+        self._loop.run_until_complete(ended(self._tasks))
         if self._runner is not None:
             self._loop.run_until_complete(self._runner.cleanup())
         self._loop.close()
@@ -97,14 +119,79 @@ class BootstrapServer:
         app = web.Application(client_max_size=1 << 20, middlewares=[_refusals])
         app.router.add_put("/route", self._put)
         app.router.add_get("/route", self._get)
+        app.router.add_post("/leave", self._leave)
         app.router.add_post("/register_dp_rank", self._register_dp_rank)
         app.router.add_post("/query_dp_ranks", self._query_dp_ranks)
         app.router.add_get("/health", _health)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_GOODBYE_S)
+        self._runner = web.AppRunner(
+            app, access_log=None, shutdown_timeout=_GOODBYE_S, logger=_Lines(_LOG)
+        )
         await self._runner.setup()
         site = web.TCPSite(self._runner, self.host, self.port)
         await site.start()
         self.port = self._runner.addresses[0][1]
+
+    # ------------------------------------------------------------ who lives
+
+    def _spawn(self, work: Any) -> None:  # noqa: ANN401  # a coroutine
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _watch(self) -> None:
+        """Look at every rank, again and again."""
+        while True:
+            await asyncio.sleep(self._probe_s)
+            places = self.table.endpoints()
+            await asyncio.gather(*(self._look(place, where) for place, where in places.items()))
+
+    async def _look(self, place: Place, where: Endpoint) -> None:
+        answers = await self._answers(where)
+        if self.table.heard(place, where, answers=answers):
+            _LOG.warning("the prefill rank %s at %s:%s is gone: taken out", place, *where)
+
+    async def _answers(self, where: Endpoint) -> bool:
+        async with self._looks:
+            return await listens(where, min(_LOOK_S, self._probe_s)) is None
+
+    async def _living(self, places: Iterable[Place]) -> list[Place]:
+        """Those of some ranks that take connections."""
+        at = self.table.endpoints()
+        known = [place for place in places if place in at]
+        found = await asyncio.gather(*(self._answers(at[place]) for place in known))
+        return [place for place, answers in zip(known, found, strict=True) if answers]
+
+    async def _enter(self, rank: RoutePut) -> None:
+        """Register a rank; where others are in its way, who lives decides.
+
+        Raises:
+            Refused: it contradicts itself, or ranks that live.
+        """
+        async with self._entering:  # one at a time: between look and entry nobody else decides
+            clash = self.table.clash(rank)
+            if clash is None:
+                self.table.register(rank)
+            else:
+                await self._contest(rank, clash)
+        self._look_soon(rank)
+
+    async def _contest(self, rank: RoutePut, clash: Clash) -> None:
+        replaces = clash.refusal.status == TAKEN
+        # A size that no living rank confirms outlasts none that lives; a rank that may be hidden
+        # from here only takes its own place.
+        if not (replaces or await self._answers((rank.rank_ip, rank.rank_port))):
+            raise clash.refusal
+        if await self._living(clash.places):
+            raise clash.refusal
+        self.table.replace(rank, clash.places)
+
+    def _look_soon(self, rank: RoutePut) -> None:
+        """A rank that dies before the next look has lived all the same."""
+        where = rank.rank_ip, rank.rank_port
+        for place in [p for p, at in self.table.endpoints().items() if at == where]:
+            self._spawn(self._look(place, where))
+
+    # ---------------------------------------------------------- the routes
 
     def _decode(self, message: str, body: bytes) -> tuple[Message, Sequence[str]]:
         """The message and the releases that say it so, newest first; the configured one before.
@@ -138,11 +225,18 @@ class BootstrapServer:
         return _response(message, value, oldest)
 
     async def _put(self, request: web.Request) -> web.Response:
+        await self._enter(await self._rank(request))
+        return web.Response(text="OK")
+
+    async def _leave(self, request: web.Request) -> web.Response:
+        self.table.leave(await self._rank(request))
+        return web.Response(text="OK")
+
+    async def _rank(self, request: web.Request) -> RoutePut:
         rank, _ = self._decode("ROUTE_PUT", await request.read())
         if not isinstance(rank, RoutePut):
             raise TypeError(rank)
-        self.table.register(rank)
-        return web.Response(text="OK")
+        return rank
 
     async def _get(self, request: web.Request) -> web.Response:
         asked, releases = self._decode("ROUTE_GET", request.rel_url.raw_query_string.encode())
@@ -198,5 +292,33 @@ async def _refusals(request: web.Request, handler: Any) -> web.StreamResponse:  
     except WireError as error:
         return web.Response(text=str(error), status=400)
     except Refused as refusal:
-        return web.Response(text=str(refusal), status=refusal.status)
+        headers = {"Pdwire-Gone": "1"} if refusal.gone else {}
+        return web.Response(text=str(refusal), status=refusal.status, headers=headers)
+    except web.RequestPayloadError as error:
+        return web.Response(text=f"a body was expected: {error}", status=400)
     return answer
+
+
+class _Lines(logging.LoggerAdapter[logging.Logger]):
+    """What clients do costs a line: no traceback of a connection that was lost or is no HTTP."""
+
+    def process(
+        self, msg: object, kwargs: MutableMapping[str, Any]
+    ) -> tuple[object, MutableMapping[str, Any]]:
+        """Fold what clients did into one line."""
+        error = kwargs.get("exc_info")
+        if error is True:
+            error = sys.exception()
+        if isinstance(error, ConnectionError | HttpProcessingError | web.RequestPayloadError):
+            told = " ".join(str(error).split()).replace("%", "%%")
+            kwargs["exc_info"] = None
+            msg = f"{msg}: {type(error).__name__}: {told}"
+        return msg, kwargs
+
+    def exception(self, msg: object, *args: object, **said: Any) -> None:  # noqa: ANN401  # logging's own
+        """Log an exception that aiohttp has caught: an error only where it is ours."""
+        folded, kwargs = self.process(msg, {"exc_info": True, **said})
+        if kwargs["exc_info"] is None:
+            self.logger.info(folded, *args)
+        else:
+            super().exception(msg, *args, **said)

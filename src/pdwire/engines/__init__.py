@@ -16,6 +16,7 @@ from pdwire.engines.base import (
     Failed,
     Region,
     Transfer,
+    progress,
     wait,
 )
 from pdwire.engines.loopback import Fabric, LoopbackEngine
@@ -36,5 +37,6 @@ __all__ = [
     "NixlEngine",
     "Region",
     "Transfer",
+    "progress",
     "wait",
 ]

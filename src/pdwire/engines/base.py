@@ -35,6 +35,7 @@ __all__ = [
     "Failed",
     "Region",
     "Transfer",
+    "progress",
     "wait",
 ]
 
@@ -194,6 +195,15 @@ class Failed:
 
     def release(self) -> None:
         """Nothing is kept."""
+
+
+def progress(transfer: Transfer) -> int:
+    """How far a transfer is, in whatever it counts: it moves when this changes.
+
+    A transfer that does not say (it has no ``progress``) stands still until it is over.
+    """
+    found: int = getattr(transfer, "progress", 0)
+    return found
 
 
 def wait(transfer: Transfer, deadline_s: float) -> None:

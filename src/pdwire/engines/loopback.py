@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from ctypes import memmove
 from functools import partial
-from threading import Lock
+from threading import Event, Lock
 from typing import Final, final
 from uuid import uuid4
 
@@ -90,6 +90,8 @@ class LoopbackEngine:
         self._peers: set[str] = set()
         self._failures: deque[str] = deque()
         self._held: list[_Held] | None = None
+        self._held_by: dict[str, list[_Held]] = {}
+        self._blocked: dict[str, Event] = {}
         self._fabric.join(self._session_id, self._port)
 
     @property
@@ -136,11 +138,16 @@ class LoopbackEngine:
         self._known(session_id)
         self._port.memory.check(blocks, src_kind)
         with self._lock:
+            blocked = self._blocked.get(session_id)
+        if blocked is not None:
+            blocked.wait()
+        with self._lock:
             if self._failures:
                 return Failed(self._failures.popleft())
-            if self._held is not None:
+            shelf = self._held_by.get(session_id, self._held)
+            if shelf is not None:
                 held = _Held(partial(self._copy, session_id, blocks, dst_kind, notify))
-                self._held.append(held)
+                shelf.append(held)
                 return held
         return self._copy(session_id, blocks, dst_kind, notify)
 
@@ -162,21 +169,42 @@ class LoopbackEngine:
         self._port.memory.clear()
         with self._lock:
             self._peers.clear()
+            for blocked in self._blocked.values():
+                blocked.set()
+            self._blocked.clear()
 
     def fail_next(self, reason: str) -> None:
         """The next write fails with this reason; calls queue up."""
         with self._lock:
             self._failures.append(reason)
 
-    def hold(self) -> None:
-        """Writes from now on stay open, and move nothing, until :meth:`let_go`."""
+    def hold(self, session_id: str | None = None) -> None:
+        """Writes from now on stay open, and move nothing, until :meth:`let_go`; to one peer."""
         with self._lock:
-            self._held = [] if self._held is None else self._held
+            if session_id is not None:
+                self._held_by.setdefault(session_id, [])
+            elif self._held is None:
+                self._held = []
 
-    def let_go(self) -> None:
-        """Does the held writes in order, and holds no more."""
+    def block(self, session_id: str) -> None:
+        """Writes to a peer do not come back, as an engine's that connects, until :meth:`let_go`."""
         with self._lock:
-            held, self._held = self._held or [], None
+            self._blocked.setdefault(session_id, Event())
+
+    def held(self, session_id: str) -> int:
+        """How many writes to a peer stay open."""
+        with self._lock:
+            return len(self._held_by.get(session_id, ()))
+
+    def let_go(self, session_id: str | None = None) -> None:
+        """Does the held writes (to one peer) in order, and holds and blocks no more."""
+        with self._lock:
+            if session_id is None:
+                held, self._held = self._held or [], None
+            else:
+                held = self._held_by.pop(session_id, [])
+                if (blocked := self._blocked.pop(session_id, None)) is not None:
+                    blocked.set()
         for transfer in held:
             transfer.run()
 

@@ -10,7 +10,10 @@
 3. Elsewhere blocks go in batches, on the caller's thread: RDMA wants many of them per call.
    When such a batch fails, parts of it may still be written, and the error says so. An engine
    that is asked for RDMA and finds no device uses TCP without a word; then rule 2 holds.
-4. However many transfers there are to one peer, together they keep at most ``PEER_WINDOW``
+4. The first write to a peer shakes hands with it on the caller's thread, and while that waits (up
+   to 60 s for a process that is stopped) no write to any other peer is taken. So a peer's door is
+   knocked at first, without waiting: nothing is submitted before the process behind it answers.
+5. However many transfers there are to one peer, together they keep at most ``PEER_WINDOW``
    pieces in the engine's queue.
 
 Measurements are in ``docs/engines.md``.
@@ -26,7 +29,9 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import Any, Final
 
-from pdwire.engines.base import DONE, EngineError, Failed, Region, Transfer
+from pdwire.engines.base import DONE, EngineError, Region, Transfer
+from pdwire.engines.batches import Batches
+from pdwire.engines.door import Door
 from pdwire.engines.memory import Memory
 from pdwire.engines.optional import load
 from pdwire.engines.pieces import PeerQueue, Pieces
@@ -40,10 +45,6 @@ PEER_WINDOW: Final = 512
 """Pieces of all transfers to one peer; the engine queues 1,024, and refuses some beyond that."""
 PIECE_BYTES: Final = 4 << 20
 """Longer blocks are cut, so that the connections to a peer share them."""
-BATCH_BLOCKS: Final = 256
-"""Blocks of one batch call."""
-BATCH_BYTES: Final = 1 << 30
-"""Bytes of one batch call: it is given about a second per GiB before it counts as failed."""
 DRAIN_S: Final = 2.0
 """How long ``close`` waits for pieces under way before it closes memory under them."""
 
@@ -77,6 +78,8 @@ class MooncakeEngine:
             os.environ.setdefault("MC_USE_IPV6", "1")
         module = load("mooncake.engine", engine="Mooncake", extras="mooncake")
         self._engine: Any = module.TransferEngine()
+        # Behind the session ids of a stand-in for the native engine there is no door.
+        self._knocks = getattr(module, "__file__", None) is not None
         code = self._engine.initialize(host, "P2PHANDSHAKE", protocol, device or "")
         if code:
             raise EngineError(f"Mooncake does not start on {host} over {protocol}: code {code}")
@@ -86,6 +89,7 @@ class MooncakeEngine:
         self._piecewise = over_tcp if piecewise is None else piecewise
         self._memory = Memory()
         self._lock = Lock()
+        self._pid = os.getpid()
         self._peers: dict[str, PeerQueue] = {}
 
     @property
@@ -117,14 +121,17 @@ class MooncakeEngine:
         """See `Engine`; the peer is connected to with the first write."""
         submit = partial(self._engine.transfer_submit_write, session_id)
         check = self._engine.transfer_check_status
-        queue = PeerQueue(session_id, submit, check, limit=PEER_WINDOW)
+        door = Door(session_id) if self._knocks else None
+        queue = PeerQueue(session_id, submit, check, limit=PEER_WINDOW, door=door)
         with self._lock:
             self._peers.setdefault(session_id, queue)
 
     def forget_peer(self, session_id: str) -> None:
         """See `Engine`; transfers under way go on."""
         with self._lock:
-            self._peers.pop(session_id, None)
+            queue = self._peers.pop(session_id, None)
+        if queue is not None:
+            queue.shut()
 
     def write(
         self,
@@ -153,7 +160,7 @@ class MooncakeEngine:
             return DONE
         if self._piecewise:
             return Pieces(queue, full.cut(PIECE_BYTES), window=TRANSFER_WINDOW)
-        return self._in_batches(session_id, full)
+        return Batches(queue, partial(self._batch, session_id), full)
 
     def notifications(self) -> list[tuple[str, bytes]]:
         """None, ever."""
@@ -168,24 +175,27 @@ class MooncakeEngine:
         raise EngineError(f"Mooncake cannot notify {session_id!r} of {len(text)} bytes")
 
     def close(self) -> None:
-        """See `Engine`; waits briefly for pieces under way."""
+        """See `Engine`; waits briefly for pieces under way.
+
+        In a process that was forked after the engine was made nothing happens: threads and files
+        are the parent's.
+        """
+        if os.getpid() != self._pid:
+            return
         with self._lock:
             queues = list(self._peers.values())
             self._peers.clear()
         end = monotonic() + DRAIN_S
         while sum(queue.collect() for queue in queues) and monotonic() < end:
             sleep(1e-3)
+        for queue in queues:
+            queue.shut()
         self._close_memory(self._memory.clear())
 
-    def _in_batches(self, session_id: str, blocks: Blocks) -> Transfer:
-        for batch in blocks.batches(BATCH_BLOCKS, BATCH_BYTES):
-            arrays = (batch.src, batch.dst, batch.size)
-            lists = [array.tolist() for array in arrays]
-            code = self._engine.batch_transfer_sync_write(session_id, *lists)
-            if code:
-                reason = f"writing {len(batch)} blocks to peer {session_id!r} failed: code {code}"
-                return Failed(reason, settled=False)
-        return DONE
+    def _batch(self, session_id: str, batch: Blocks) -> int:
+        lists = [array.tolist() for array in (batch.src, batch.dst, batch.size)]
+        code: int = self._engine.batch_transfer_sync_write(session_id, *lists)
+        return code
 
     def _close_memory(self, regions: Sequence[Region]) -> None:
         if regions:

@@ -7,12 +7,16 @@
 3. A transfer is one request after another, each of at most ``BATCH_BLOCKS`` blocks; the last
    carries the notification, so it arrives when everything has.
 4. The agent is in its strict mode: any thread may call it.
+5. Each UCX worker has an endpoint of its own to a peer, and closes it only when it has something
+   to do. Small requests use one worker, so the others would keep a file each of every peer that
+   is gone. Forgetting a peer gives every worker something to do: a sweep.
 
 Measurements are in ``docs/engines.md``.
 """
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -22,8 +26,9 @@ from typing import Any, Final, final
 from uuid import uuid4
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pdwire.engines.base import DONE, EngineError, EngineUnsettled, Failed, Region, Transfer
+from pdwire.engines.base import DONE, EngineError, EngineUnsettled, Failed, Region, Transfer, wait
 from pdwire.engines.memory import Memory
 from pdwire.engines.optional import load, load_verbs_first
 from pdwire.plan import Blocks
@@ -37,6 +42,10 @@ BATCH_BYTES: Final = 1 << 40
 """Bytes of one request: no limit that matters."""
 THREADS: Final = 8
 """UCX workers that share the blocks of a request, as many as the releases' prefill side has."""
+WORKER_BLOCKS: Final = 1024
+"""Blocks of a request that NIXL 1.5.1 gives to one worker before it takes the next one."""
+SWEEP_S: Final = 2.0
+"""How long a sweep may take; it takes milliseconds where nothing is wrong."""
 
 
 class NixlEngine:
@@ -66,6 +75,7 @@ class NixlEngine:
         load_verbs_first()
         api = load("nixl._api", engine="NIXL", extras="nixl")
         self._session_id = agent_name or str(uuid4())
+        self._pid = os.getpid()
         config = api.nixl_agent_config(
             backends=[], sync_mode=api.nixl_thread_sync_t.NIXL_THREAD_SYNC_STRICT
         )
@@ -79,6 +89,10 @@ class NixlEngine:
         self._lock = Lock()
         self._peers: dict[str, bytes] = {}
         self._leftover: deque[Any] = deque()
+        self._workers = threads if given else 0
+        self._sweeping = Lock()
+        self._unswept = False
+        self._scratch: NDArray[np.uint8] | None = None
 
     @property
     def session_id(self) -> str:
@@ -124,9 +138,18 @@ class NixlEngine:
                 raise EngineError(f"metadata of peer {session_id!r} is that of {told!r}")
 
     def forget_peer(self, session_id: str) -> None:
-        """See `Engine`."""
+        """See `Engine`; gives back the files of every worker (rule 5)."""
         with self._lock:
+            known = session_id in self._peers
             self._drop(session_id)
+            self._unswept |= known
+        while self._unswept and self._sweeping.acquire(blocking=False):
+            try:
+                self._unswept = False  # whoever forgets another one meanwhile is swept for next
+                with suppress(Exception):  # files stay until the next sweep, nothing else
+                    self._sweep()
+            finally:
+                self._sweeping.release()
 
     def write(
         self,
@@ -166,15 +189,20 @@ class NixlEngine:
     def close(self) -> None:
         """See `Engine`; UCX's threads, which spin, end with the agent.
 
-        The agent stays while a request that was given up is still under way.
+        The agent stays while a request that was given up is still under way. In a process that
+        was forked after the agent was made nothing happens: threads and files are the parent's.
         """
-        if self._agent is None:
+        if self._agent is None or os.getpid() != self._pid:
             return
         with self._lock:
             for session_id in list(self._peers):
                 self._drop(session_id)
         self._collect()
         self._close_memory(self._memory.clear())
+        if self._scratch is not None:
+            scratch = [(self._scratch.ctypes.data, 2, 0, "")]
+            self._agent.deregister_memory(self._agent.get_reg_descs(scratch, "DRAM"))
+            self._scratch = None
         if not self._leftover:
             self._agent = None
 
@@ -191,6 +219,19 @@ class NixlEngine:
         except Exception as error:  # noqa: BLE001 - NIXL's errors share no base class
             return Failed(f"notifying peer {session_id!r} failed: {error}")
         return DONE
+
+    def _sweep(self) -> None:
+        """Write a byte to ourselves, as often as every worker needs to take part."""
+        if not self._workers:
+            return
+        agent = self._agent
+        if self._scratch is None:
+            self._scratch = np.zeros(2, np.uint8)
+            agent.register_memory([(self._scratch.ctypes.data, 2, 0, "")], "DRAM")
+        row = np.array([[self._scratch.ctypes.data, 1, 0]], np.uint64)
+        rows = np.tile(row, (self._workers * WORKER_BLOCKS, 1))
+        route = _Route(agent, self._session_id, "DRAM", "DRAM", self._leftover)
+        wait(_Requests(route, rows, rows + np.array([1, 0, 0], np.uint64), b""), SWEEP_S)
 
     def _drop(self, session_id: str) -> None:
         if self._peers.pop(session_id, None) is not None:
@@ -239,6 +280,7 @@ class _Requests:
         self._handle: Any = None
         self._error: EngineError | None = None
         self._state = "DONE"
+        self.progress = 0
         self._step()
 
     def poll(self) -> bool:
@@ -266,6 +308,7 @@ class _Requests:
             if self._handle is not None:
                 _let_go(self._handle, self._route.leftover)
                 self._handle = None
+                self.progress += 1
             if self._next == len(self._source):
                 return
             self._post()

@@ -4,10 +4,17 @@ Up to 0.5.22 a prefill rank tells decode with each transfer what it was; decode 
 request is whole when every prefill rank that is expected has sent all of its chunks (the last
 one tells how many), the auxiliary row is there, and, where state is expected, every rank's
 state. From 0.5.23 on there are no such texts, a status says it all.
+
+* Only sources that were asked count, each once (A9), where it is known what they call themselves.
+* From 0.5.12 to 0.5.22 there is a text for each component of the state that has rows, and each
+  of them counts (A10): the releases' own reader is content with the first. Every source sends
+  every component, but pipeline stages: one without layers of a component says nothing of it.
+  Before 0.5.12 a text says no component, and stands for all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from pdwire.wire.nixl import NotifAux, NotifKV, NotifState
@@ -18,11 +25,13 @@ __all__ = ["Arrivals"]
 @dataclass(slots=True)
 class _Room:
     sources: int
-    wants_state: bool
+    components: frozenset[int]
+    asked: frozenset[int] | None = None
+    staged: bool = False
     chunks: dict[int, set[int]] = field(default_factory=dict)
     expected: dict[int, int] = field(default_factory=dict)
     parts: dict[tuple[int, int], set[int]] = field(default_factory=dict)
-    state: set[int] = field(default_factory=set)
+    state: dict[int, set[int]] = field(default_factory=dict)
     aux: bool = False
     told: bool = False
 
@@ -38,8 +47,22 @@ class _Room:
             self.aux
             and len(self.expected) >= self.sources
             and all(len(self.chunks.get(s, ())) >= n for s, n in self.expected.items())
-            and (not self.wants_state or len(self.state) >= self.sources)
+            and self._has_state()
         )
+
+    def _has_state(self) -> bool:
+        if not self.components:
+            return True
+        if len(self.state) < self.sources:
+            return False
+        came = list(self.state.values())
+        if not self.staged:
+            return all(self.components <= of_one for of_one in came)
+        return self.components <= frozenset().union(*came)
+
+    def counts(self, source: int) -> bool:
+        """Whether a source was asked."""
+        return self.asked is None or source in self.asked
 
 
 class Arrivals:
@@ -51,15 +74,36 @@ class Arrivals:
     def __len__(self) -> int:
         return len(self._rooms)
 
-    def expect(self, room: int, sources: int, *, wants_state: bool) -> None:
-        """Start counting for a room: from how many prefill ranks, and whether with state."""
-        self._rooms[room] = _Room(sources=sources, wants_state=wants_state)
+    def expect(
+        self,
+        room: int,
+        sources: int,
+        *,
+        wants_state: bool = False,
+        asked: Collection[int] | None = None,
+        stages: int = 1,
+    ) -> None:
+        """Start counting for a room.
 
-    def want_state(self, room: int) -> None:
-        """The room has destinations for state."""
+        Args:
+            room: the room.
+            sources: from how many prefill ranks something comes.
+            wants_state: whether with one component of state.
+            asked: what those ranks may call themselves; ``None``: any different ones count.
+            stages: pipeline stages of the prefill side that are asked.
+        """
+        self._rooms[room] = _Room(
+            sources=sources,
+            components=frozenset({0} if wants_state else ()),
+            asked=None if asked is None else frozenset(asked),
+            staged=stages > 1,
+        )
+
+    def want_state(self, room: int, components: Collection[int] = (0,)) -> None:
+        """The room has destinations for these components of state, by their numbers."""
         known = self._rooms.get(room)
         if known is not None:
-            known.wants_state = True
+            known.components = frozenset(components)
 
     def forget(self, room: int) -> None:
         """Stop counting for a room."""
@@ -71,6 +115,8 @@ class Arrivals:
         if room is None:
             return False
         source = text.pp_rank or 0
+        if not room.counts(source):
+            return False
         if text.num_parts is not None and text.part_idx is not None:
             seen = room.parts.setdefault((source, text.chunk_id), set())
             seen.add(text.part_idx)
@@ -81,12 +127,14 @@ class Arrivals:
     def on_staged(self, room: int, source: int, chunk_id: int, *, is_last: bool) -> bool:
         """A chunk is in the staging ring. Whether the room is whole now."""
         known = self._rooms.get(room)
-        return known is not None and self._chunk(known, source, chunk_id, is_last=is_last)
+        if known is None or not known.counts(source):
+            return False
+        return self._chunk(known, source, chunk_id, is_last=is_last)
 
     def on_aux(self, text: NotifAux) -> bool:
         """The auxiliary row is there; without KV in the last chunk it says how many came."""
         room = self._rooms.get(text.room)
-        if room is None:
+        if room is None or (text.pp_rank is not None and not room.counts(text.pp_rank)):
             return False
         room.aux = True
         if text.pp_rank is not None:
@@ -96,9 +144,10 @@ class Arrivals:
     def on_state(self, text: NotifState) -> bool:
         """A rank's state is there. Whether the room is whole now."""
         room = self._rooms.get(text.room)
-        if room is None:
+        if room is None or not room.counts(text.pp_rank):
             return False
-        room.state.add(text.pp_rank)
+        of_one = room.state.setdefault(text.pp_rank, set())
+        of_one |= room.components if text.component is None else {text.component}
         return room.is_whole_now()
 
     @staticmethod

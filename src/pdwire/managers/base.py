@@ -69,7 +69,7 @@ class BaseKVReceiver(ABC):
     """The decode side of one room."""
 
     @abstractmethod
-    def init(self, prefill_dp_rank: int = 0) -> None:
+    def init(self, prefill_dp_rank: int | None = None) -> None:
         """Find the prefill ranks and register with those that do not know this rank yet."""
 
     @abstractmethod

@@ -8,7 +8,8 @@ generated dataclasses, and a codec is chosen by the release that the other side 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import os
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -19,16 +20,22 @@ from pdwire.codec import Message, field_names
 from pdwire.engines import Engine, Region
 from pdwire.errors import UnknownLayoutError, WireError
 from pdwire.frames import NO_I32, I32Array
+from pdwire.managers.announced import Announced
 from pdwire.managers.base import BaseKVManager
-from pdwire.managers.config import DisaggregationMode, KVArgs, ManagerConfig
+from pdwire.managers.config import FOLLOW_ROOM, DisaggregationMode, KVArgs, ManagerConfig
 from pdwire.managers.decode_side import DecodeSide
+from pdwire.managers.ending import close_at_exit
 from pdwire.managers.endpoints import is_unspecified
 from pdwire.managers.health import Counters
+from pdwire.managers.lengths import LengthError, several_lengths
+from pdwire.managers.membership import Membership
 from pdwire.managers.memory import AuxMemory
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError
-from pdwire.managers.prefill_side import PrefillSide, Task, write_to
+from pdwire.managers.prefill_side import PrefillSide
 from pdwire.managers.sockets import Endpoint, Loop, Outbox, SendError, tcp
+from pdwire.managers.transfers import Steps
+from pdwire.managers.writing import ChunkWrite
 from pdwire.rooms import (
     Drop,
     Effect,
@@ -45,6 +52,8 @@ from pdwire.wire.table import ORDER
 __all__ = ["CommonKVManager", "Notifications"]
 
 _LOG: Final = logging.getLogger("pdwire.managers")
+_PROBE_S: Final = 2.0
+"""Seconds between two looks of the bootstrap server at its ranks, at most."""
 _VITAL: Final[dict[str, object]] = {
     "is_dummy": False,
     "decode_prefix_len": 0,
@@ -67,6 +76,8 @@ class Notifications:
 
     kv: bytes | None = None
     state: bytes | None = None
+    more_state: tuple[bytes, ...] = ()
+    """Texts of further components of the state, for when all of it is written."""
     aux: bytes | None = None
 
 
@@ -115,6 +126,7 @@ class CommonKVManager(BaseKVManager):
         asked = self.config.release if mode is DisaggregationMode.DECODE else ORDER[-1]
         self.client = BootstrapClient(release=asked, timeout_s=self.config.http_timeout_s)
         self.bootstrap = bootstrap
+        self._pid = os.getpid()
         self._steps = ExitStack()
         """What closing does, last first, and each step whatever another does."""
         try:
@@ -122,6 +134,7 @@ class CommonKVManager(BaseKVManager):
         except BaseException:
             self._steps.close()
             raise
+        close_at_exit(self)
 
     def _start(self, engine: Engine) -> None:
         args, mode = self.args, self.mode
@@ -148,12 +161,14 @@ class CommonKVManager(BaseKVManager):
         self.decode = DecodeSide(self) if mode is DisaggregationMode.DECODE else None
         side: PrefillSide | DecodeSide = self._side()
         self._steps.callback(side.stop)
+        self.membership = Membership(self)
+        self._steps.callback(self.membership.stop)
         self.counters.gauge("rooms", side.counts)
         self.loop = Loop(
             f"pdwire-{self.backend}-{mode}-loop",
             self.config.host,
             side.handle,
-            tick=side.tick,
+            tick=self._tick,
             on_dead=side.shut,
             counters=self.counters,
             max_frame_bytes=self.config.max_frame_bytes,
@@ -162,6 +177,10 @@ class CommonKVManager(BaseKVManager):
         self.loop.start()
         if self.prefill is not None:
             self._join_bootstrap()
+
+    def _tick(self) -> None:
+        self._side().tick()
+        self.membership.tick()
 
     def _side(self) -> PrefillSide | DecodeSide:
         side = self.prefill or self.decode
@@ -216,6 +235,36 @@ class CommonKVManager(BaseKVManager):
         """Texts that go with a chunk's transfers."""
         return Notifications()
 
+    def announce(
+        self,
+        kv_indices: I32Array,
+        aux_index: int | None,
+        state_indices: Sequence[I32Array],
+    ) -> Announced:
+        """What a room may be written, checked before a peer is told of it.
+
+        Args:
+            kv_indices: destination pages, int32.
+            aux_index: row of the auxiliary buffers, or none.
+            state_indices: items per state component, int32.
+
+        Raises:
+            OutsideRequest: a page, item or row that this rank has not, or names twice.
+            LengthError: pages have several lengths, and the release cannot say so (P4).
+        """
+        several = several_lengths(self.args)
+        if several is not None and not self.says_lengths():
+            raise LengthError(
+                f"{several}; a registration of {self.config.release} says the first length only, "
+                "so the prefill side cannot know where these pages end"
+            )
+        return Announced.of(self.args, kv_indices, aux_index, state_indices)
+
+    def says_lengths(self) -> bool:
+        """Whether this rank's registration says the length of every region."""
+        codec = layout(self.wire_backend, "KVArgsRegisterInfo", release=self.config.release)
+        return "dst_kv_item_lens" in codec.fields
+
     # ----------------------------------------------------------- staging hooks
 
     def set_up_staging(self) -> None:
@@ -225,8 +274,9 @@ class CommonKVManager(BaseKVManager):
         """Handle a staging message; ``False`` when staging is not spoken here."""
         return False
 
-    def stage(self, task: Task, peer: Peer) -> bool:  # noqa: ARG002  # the mixin's
+    def stage(self, write: ChunkWrite, peer: Peer) -> Generator[Any, None, bool]:  # noqa: ARG002  # the mixin's
         """Write a chunk's KV through staging; ``False``: write it directly."""
+        yield from ()
         return False
 
     def split(self, chunk: Chunk, peer: Peer, info: Any) -> list[Chunk]:  # noqa: ANN401, ARG002
@@ -430,15 +480,15 @@ class CommonKVManager(BaseKVManager):
         """Only the last pipeline stage sends the auxiliary row, as in every release."""
         return self.config.parallel.pp_rank == self.config.parallel.pp_size - 1
 
-    def send_aux(self, peer: Peer, chunk: Chunk, info: Any, notify: bytes | None) -> None:  # noqa: ANN401
+    def send_aux(self, write: ChunkWrite, peer: Peer, notify: bytes | None) -> Steps:
         """Write the auxiliary row, through the engine or as AUX_DATA messages."""
+        chunk, info = write.task.chunk, write.task.info
         assert chunk.aux_index is not None  # noqa: S101  # the caller has checked
         if self.config.aux_over_tcp:
             self._send_aux_messages(peer, chunk, info)
             return
         blocks = self.prefill_side().planner.aux(peer, chunk.aux_index, info.dst_aux_index)
-        if len(blocks) or notify is not None:
-            write_to(self, peer, blocks, notify)
+        yield from write.put(peer, [blocks], notify, kind=None)
 
     def _send_aux_messages(self, peer: Peer, chunk: Chunk, info: Any) -> None:  # noqa: ANN401
         for buffer, size in enumerate(self.args.aux_item_lens):
@@ -456,9 +506,12 @@ class CommonKVManager(BaseKVManager):
     def _join_bootstrap(self) -> None:
         """Register this rank; start the server where none is named."""
         parallel, config = self.config.parallel, self.config
-        if self.bootstrap is None and config.bootstrap_port == 0:
+        is_own = self.bootstrap is None and config.bootstrap_port == 0
+        if is_own:
             is_every = config.bootstrap_host in {"", "*"}  # spellings that only libzmq binds
-            self.bootstrap = BootstrapServer("0.0.0.0" if is_every else config.bootstrap_host, 0)  # noqa: S104
+            bound = "0.0.0.0" if is_every else config.bootstrap_host  # noqa: S104
+            probe_s = min(_PROBE_S, config.heartbeat_s)
+            self.bootstrap = BootstrapServer(bound, 0, probe_s=probe_s)
             self._steps.callback(self.bootstrap.close)
         host, port = self.endpoint
         rank = RoutePut(
@@ -476,8 +529,25 @@ class CommonKVManager(BaseKVManager):
             rank_port=port,
             page_size=self.args.page_size,
             kv_cache_dtype=self.args.kv_cache_dtype,
+            kv_layout=self.args.kv_layout,
+            dsv41_spec_layout=self.args.dsv41_spec_layout,
+            load_balance_method=config.load_balance_method,
+            decode_allocation_policy=config.decode_allocation_policy,
         )
-        self.client.register(self.bootstrap_address, rank)
+        self.membership.join(self.bootstrap_address, rank)
+        if not is_own:  # it lives on
+            self._steps.callback(self.membership.leave)
+
+    def note_dp_rank(self, address: str, room: int) -> None:
+        """Say which DP rank serves a room, where decode cannot know; or the room fails."""
+        config = self.config
+        if config.parallel.attn_dp_size == 1:
+            return
+        if config.load_balance_method != FOLLOW_ROOM:
+            address = address or self.bootstrap_address
+        if address:
+            side = self.prefill_side()
+            self.membership.note_dp_rank(address, room, lambda why: side.fail(room, why))
 
     @property
     def bootstrap_address(self) -> str:
@@ -509,6 +579,11 @@ class CommonKVManager(BaseKVManager):
 
         Raises:
             RuntimeError: a thread did not end in time; everything else is closed all the same.
+
+        In a process that was forked from the one that made the manager it does nothing: threads,
+        sockets and memory are the parent's.
         """
+        if os.getpid() != self._pid:
+            return
         with self._steps:
             self._side().shut("the manager was closed")

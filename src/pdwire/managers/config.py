@@ -10,13 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, Final
 
 from pdwire.managers.endpoints import bare, is_unspecified
 from pdwire.managers.loop import MAX_FRAME_BYTES
 from pdwire.rooms import RoomLimits
 from pdwire.wire.table import ORDER
 
-__all__ = ["DisaggregationMode", "KVArgs", "ManagerConfig", "ParallelInfo"]
+__all__ = ["FOLLOW_ROOM", "DisaggregationMode", "KVArgs", "ManagerConfig", "ParallelInfo"]
+
+
+FOLLOW_ROOM: Final = "follow_bootstrap_room"
+"""The room's number says its DP rank."""
 
 
 class DisaggregationMode(StrEnum):
@@ -34,6 +39,10 @@ class KVArgs:
     layer; for MLA one region per layer. A page of region ``i`` is ``kv_item_lens[i]`` bytes
     at ``kv_data_ptrs[i] + page * kv_item_lens[i]``. ``aux_*``: one entry per auxiliary
     buffer, a row per request. ``state_*``: a list per state component.
+
+    ``page_size`` (tokens), ``kv_cache_dtype``, ``kv_layout`` and ``dsv41_spec_layout`` say what
+    the bytes mean: prefill tells them, decode compares (:mod:`pdwire.managers.agreement`).
+    ``"auto"`` and ``None`` say nothing.
     """
 
     kv_data_ptrs: tuple[int, ...]
@@ -53,6 +62,8 @@ class KVArgs:
     total_kv_head_num: int = 1
     prefill_start_layer: int = 0
     kv_cache_dtype: str = "auto"
+    kv_layout: str | None = None
+    dsv41_spec_layout: dict[str, Any] | None = None
     mem_kind: str = "DRAM"
     gpu_id: int = 0
     ib_device: str = ""
@@ -115,6 +126,11 @@ class ManagerConfig:
     ``host`` is bound. Peers are told ``announce_host``, by default ``host``: an address that
     they can reach, so it has to be given where every interface is bound (``0.0.0.0``, ``::``,
     ``*``). ``max_frame_bytes``: who sends a larger frame is disconnected.
+
+    ``load_balance_method`` is what a prefill rank registers: with ``follow_bootstrap_room`` a
+    room belongs to the DP rank of its number modulo the DP size, with any other word the prefill
+    side says for each room. ``heartbeat_s`` is the time between two questions to a bootstrap
+    server, of both sides; ``heartbeat_failures`` of them in a row mean that it is gone.
     """
 
     release: str = ORDER[-1]
@@ -134,6 +150,8 @@ class ManagerConfig:
     heartbeat_failures: int = 2
     http_timeout_s: float = 5.0
     send_timeout_s: float = 1.0
+    load_balance_method: str = FOLLOW_ROOM
+    decode_allocation_policy: str = "early"
 
     def __post_init__(self) -> None:
         """Refuse to tell peers an address that nobody can connect to."""

@@ -35,6 +35,22 @@ class AuxMemory:
         address, size = self._place(buffer, row)
         return ctypes.string_at(address, size)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Bytes of a row in each buffer."""
+        return self._rows
+
+    def write_row(self, buffer: int, row: int, data: bytes) -> None:
+        """Put a whole row's bytes: every release sends its whole row, never a part of one (P8).
+
+        Raises:
+            OutOfBounds: there is no such buffer or row, or the data is not exactly a row.
+        """
+        address, size = self._place(buffer, row)
+        if len(data) != size:
+            raise OutOfBounds(f"{len(data)} bytes for a row of {size} in aux buffer {buffer}")
+        ctypes.memmove(address, data, size)
+
     def write(self, buffer: int, row: int, data: bytes) -> None:
         """Put a whole row's bytes, or fewer, at the start of a row.
 

@@ -62,7 +62,7 @@ class MoriKVManager(CommonKVManager):
         state = [[_read(desc) for desc in part if desc] for part in message.dst_state_mem_descs]
         key = _key(message.engine_desc)
         aux = [_read(desc) for desc in message.dst_aux_mem_descs]
-        lens = [desc.length for desc in kv if desc.length]
+        lens = tuple(desc.length for desc in kv)
         return Peer(
             id=key,
             endpoint=(message.endpoint, message.dst_port),
@@ -79,11 +79,15 @@ class MoriKVManager(CommonKVManager):
             state_lens=tuple(tuple(desc.length for desc in part) for part in state),
             dcp_size=message.dst_dcp_size,
             dcp_rank=message.dst_dcp_rank,
-            num_slots=min(lens) // message.dst_kv_item_len
-            if lens and message.dst_kv_item_len
-            else None,
+            kv_item_lens=_item_lens(lens, message.dst_kv_item_len),
+            num_slots=_slots(lens, message.dst_kv_item_len),
+            state_layer_ids=tuple(tuple(p.tolist()) for p in message.dst_state_layer_ids),
             metadata=b"",
         )
+
+    def says_lengths(self) -> bool:
+        """Its descriptions say how long each region is, in every release."""
+        return True
 
     def registration_facts(self) -> dict[str, object]:
         """Every field of this rank's registration."""
@@ -147,6 +151,19 @@ def _descs(ptrs: Sequence[int], lens: Sequence[int]) -> tuple[bytes, ...]:
     return tuple(
         msgspec.json.encode(_MemoryDesc(ptr, size)) for ptr, size in zip(ptrs, lens, strict=True)
     )
+
+
+def _slots(lens: Sequence[int], first: int) -> int | None:
+    """Pages of a region: every region of a pool has as many as the first."""
+    return lens[0] // first if lens and lens[0] and first else None
+
+
+def _item_lens(lens: Sequence[int], first: int) -> tuple[int, ...]:
+    """Bytes of a page of each region; nothing where descriptions do not tell."""
+    slots = _slots(lens, first)
+    if not slots or any(size % slots for size in lens):
+        return ()
+    return tuple(size // slots for size in lens)
 
 
 def _key(desc: bytes) -> str:

@@ -12,6 +12,7 @@ from pdwire.errors import UnknownLayoutError, WireError
 from pdwire.frames import I32Array
 from pdwire.managers.arrivals import Arrivals
 from pdwire.managers.common import CommonKVManager, Notifications
+from pdwire.managers.decode_side import Connection
 from pdwire.managers.peers import Peer, from_nixl
 from pdwire.managers.planner import Chunk
 from pdwire.managers.receiver import CommonKVReceiver
@@ -20,6 +21,7 @@ from pdwire.managers.staging_mixin import StagingManagerMixin
 from pdwire.rooms import KVPoll, SendStatus
 from pdwire.wire import layout, nixl
 from pdwire.wire.nixl import NotifAux, NotifKV, NotifState, NotifStg
+from pdwire.wire.table import ORDER
 
 __all__ = ["NixlKVManager", "NixlKVReceiver", "NixlKVSender"]
 
@@ -100,13 +102,22 @@ class NixlKVManager(StagingManagerMixin, CommonKVManager):
             "staging_total_size": staging[1],
             "dst_num_slots": min(slots, default=0),
             "dst_kv_mem_kinds": (args.mem_kind,) * len(args.kv_data_ptrs),
-            "dst_kv_item_lens": args.kv_item_lens,
+            "dst_kv_item_lens": self._lengths_said(),
             "dst_state_layer_ids": args.state_layer_ids,
             "dst_kv_layer_ids": args.kv_layer_ids,
             "dst_dcp_size": parallel.dcp_size,
             "dst_dcp_rank": parallel.dcp_rank,
             "dst_state_data_lens": args.state_data_lens,
         }
+
+    def _lengths_said(self) -> tuple[int, ...]:
+        """Bytes of a page per region; the first for all where the release says no other.
+
+        Rooms of a pool whose lengths it cannot say are refused before they are announced
+        (:meth:`announce`); the registration itself goes out, so that prefill can be told so.
+        """
+        lens = self.args.kv_item_lens
+        return lens if self.says_lengths() else lens[:1] * len(lens)
 
     def metadata_facts(self, room: int, required: int, *, is_dummy: bool) -> dict[str, object]:
         """The fields of metadata that are not about pages."""
@@ -134,16 +145,22 @@ class NixlKVManager(StagingManagerMixin, CommonKVManager):
 
     def notifications_for(self, chunk: Chunk, peer: Peer) -> Notifications:
         """Texts for a peer of a release that counts them."""
-        rank, has_kv = self.source_rank, len(chunk.pages) > 0
+        rank, has_kv, release = self.source_rank, len(chunk.pages) > 0, peer.release
         kv = NotifKV(room=chunk.room, chunk_id=chunk.index, is_last=chunk.is_last, pp_rank=rank)
         aux = NotifAux(room=chunk.room)
         if not has_kv:
             aux = NotifAux(room=chunk.room, pp_rank=rank, expected=chunk.index)
-        state = NotifState(room=chunk.room, pp_rank=rank, component=0)
+        filled = [n for n, items in enumerate(chunk.state_indices) if len(items)]
+        told = [
+            _text("NOTIF_STATE", NotifState(room=chunk.room, pp_rank=rank, component=n), release)
+            for n in filled or range(min(1, len(chunk.state_indices)))
+        ]
+        texts = list(dict.fromkeys(text for text in told if text is not None))
         return Notifications(
-            kv=_text("NOTIF_KV", kv, peer.release) if has_kv else None,
-            state=_text("NOTIF_STATE", state, peer.release) if chunk.state_indices else None,
-            aux=_text("NOTIF_AUX", aux, peer.release),
+            kv=_text("NOTIF_KV", kv, release) if has_kv else None,
+            state=texts[0] if texts else None,
+            more_state=tuple(texts[1:]),
+            aux=_text("NOTIF_AUX", aux, release),
         )
 
     def staged_notification(self, chunk: Chunk, peer: Peer) -> bytes | None:
@@ -163,22 +180,53 @@ class NixlKVManager(StagingManagerMixin, CommonKVManager):
     def on_room_connected(self, room: int, expected: int) -> None:
         """Count what comes for the room, where the release notifies."""
         super().on_room_connected(room, expected)
-        if self._codecs:
-            with self._arrivals_lock:
-                self._arrivals.expect(room, expected, wants_state=False)
+        if not self._codecs:
+            return
+        link = self.decode_side().connection(room)
+        asked = None if link is None else self._sources(link)
+        stages = 1 if link is None else len({t.pp_rank for t in link.mapping.targets})
+        with self._arrivals_lock:
+            self._arrivals.expect(room, expected, asked=asked, stages=stages)
+
+    def writer_ranks(self, link: Connection) -> frozenset[int] | None:
+        """As everywhere, and as notifications say it: up to 0.5.22 they announce a chunk."""
+        told, sources = super().writer_ranks(link), self._sources(link)
+        return None if told is None or sources is None else told | sources
+
+    def _sources(self, link: Connection) -> frozenset[int] | None:
+        """What the ranks that serve a room may call themselves in notifications.
+
+        Releases differ: the pipeline rank up to 0.5.11, the engine's tensor rank up to 0.5.16, then
+        both in one number, as ours do in every release. Tensor ranks are counted over data and
+        context parallelism too, and then this side cannot know them: any different ones do.
+        """
+        sizes = link.sizes
+        if sizes.attn_cp_size > 1 or sizes.attn_dp_size > 1:
+            return None
+        numbers: set[int] = set()
+        release = ORDER.index(self.config.release)
+        for target in link.mapping.targets:
+            if target.is_dummy:
+                continue
+            numbers.add(target.pp_rank * sizes.attn_tp_size + target.tp_rank)
+            if release < ORDER.index("0.5.17"):
+                numbers.add(target.tp_rank)
+            if release < ORDER.index("0.5.12"):
+                numbers |= {target.pp_rank, 0}
+        return frozenset(numbers)
 
     def on_metadata(
         self, room: int, kv_indices: I32Array, state_indices: Sequence[I32Array]
     ) -> None:
-        """State is expected where the room has destinations for it.
+        """State is expected where the room has destinations for it, each component by itself.
 
         A component without rows has none: a prefill rank of 0.5.12 to 0.5.22 writes nothing
         for it, and says nothing.
         """
         super().on_metadata(room, kv_indices, state_indices)
-        if any(map(len, state_indices)):
+        if wanted := [n for n, rows in enumerate(state_indices) if len(rows)]:
             with self._arrivals_lock:
-                self._arrivals.want_state(room)
+                self._arrivals.want_state(room, wanted)
 
     def on_room_closed(self, room: int) -> None:
         """Stop counting."""

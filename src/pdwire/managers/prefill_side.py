@@ -1,9 +1,9 @@
 """The prefill side of a manager: what decode ranks say, and the writes that answer them.
 
-The receiving loop only changes state and queues work; transfer threads do the writing, one
-destination always on the same thread, so that a slow peer holds up nobody else. Each write
-holds a ticket of the rooms from the moment it is submitted: a room is only finished, and an
-abort only acknowledged, when every ticket has come back.
+The receiving loop only changes state and queues work; :mod:`pdwire.managers.transfers` does the
+writing, a queue per destination, so that a slow peer holds up nobody else. Each write holds a
+ticket of the rooms from the moment it is submitted: a room is only finished, and an abort only
+acknowledged, when every ticket has come back.
 """
 
 from __future__ import annotations
@@ -11,48 +11,35 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from queue import SimpleQueue
+from collections.abc import Callable, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from pdwire.codec import Codec, Message
-from pdwire.engines import EngineError, EngineUnsettled, wait
+from pdwire.engines import EngineError
 from pdwire.errors import AmbiguousMessageError, WireError
 from pdwire.frames import Frames
 from pdwire.frames.short import head
 from pdwire.managers.peers import Peer
-from pdwire.managers.planner import Chunk, PlanError, Planner
+from pdwire.managers.planner import Chunk, Planner
 from pdwire.managers.sockets import Endpoint
-from pdwire.plan import Blocks
-from pdwire.rooms import Effect, KVPoll, PrefillRooms, RoomError, Write
+from pdwire.managers.transfers import Refused, Transfers
+from pdwire.managers.writing import ChunkWrite, PeerForgotten, RoomGone, Task
+from pdwire.rooms import Effect, KVPoll, PrefillRooms, RoomError
 from pdwire.wire import recognise
 from pdwire.wire.common import AbortNotification, Bootstrap
 
 if TYPE_CHECKING:
     from pdwire.managers.common import CommonKVManager
 
-__all__ = ["Later", "PrefillSide", "Task", "write_to"]
+__all__ = ["PrefillSide", "Task"]
 
 _LOG: Final = logging.getLogger("pdwire.managers")
 _INBOUND: Final = "decode -> prefill"
 _STRIKES: Final = 3
-_GLANCE_S: Final = 0.2
-"""How often a thread that waits for a transfer looks whether the manager closes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One chunk for one peer, and the leave to write it."""
-
-    ticket: Write
-    chunk: Chunk
-    info: Any
-    prefix_len: int
-
-
-class Later(Exception):
-    """A chunk's staging is not there yet: put the chunk back and try again."""
+_IDLE_S: Final = 300.0
+"""A peer that nothing was written to for so long may be gone: nobody says so, and what the engine
+keeps for it (files, memory) is given back. The next write makes it known again."""
 
 
 class PrefillSide:
@@ -67,15 +54,14 @@ class PrefillSide:
         self._names: dict[Endpoint, str] = {}
         self._strikes: dict[str, int] = {}
         self._shut: str | None = None
-        self._queues: list[SimpleQueue[Task | None]] = []
-        self._threads: list[threading.Thread] = []
-        for n in range(core.config.transfer_threads):
-            queue: SimpleQueue[Task | None] = SimpleQueue()
-            name = f"pdwire-{core.backend}-transfer-{n}"
-            thread = threading.Thread(target=self._work, args=(queue,), name=name, daemon=True)
-            self._queues.append(queue)
-            self._threads.append(thread)
-            thread.start()
+        self._forgotten: set[str] = set()
+        self._errands = count(1)
+        self.transfers = Transfers(
+            f"pdwire-{core.backend}-transfer",
+            threads=core.config.transfer_threads,
+            patience_s=core.config.limits.write_s,
+        )
+        core.counters.gauge("transfers", self.transfers.counts)
 
     # --------------------------------------------------------------- messages
 
@@ -120,11 +106,34 @@ class PrefillSide:
                 peer = self.peers.get(self.core.peer_id(told))
             if peer is not None and set(peer.releases) & set(candidate.releases):
                 return candidate, candidate.releases, told
-        for candidate in found.candidates:
+        readings = self._whole(found.candidates, frames)
+        if len(readings) == 1:
+            codec, message = readings[0]
+            return codec, codec.releases, message
+        for candidate, message in readings:
             if self.core.config.release in candidate.releases:
-                return candidate, candidate.releases, candidate.decode(frames)
+                return candidate, candidate.releases, message
         hint = "the peer never registered" if found.message == "TransferInfo" else "say its release"
         raise AmbiguousMessageError("one reading", found.message, hint=hint)
+
+    def _whole(
+        self, candidates: Sequence[Codec[Any]], frames: Frames
+    ) -> list[tuple[Codec[Any], Message]]:
+        """Readings whose lists belong together: a pointer each, a length each (P12).
+
+        The layouts do not hold lists of one message to each other where the peers' decoders do not;
+        a registration that could not be served in one reading is none in it.
+        """
+        readings = []
+        for candidate in candidates:
+            message: Message = candidate.decode(frames)
+            if candidate.message == "KVArgsRegisterInfo":
+                try:
+                    self.core.peer_of(message, candidate.releases)
+                except ValueError:
+                    continue
+            readings.append((candidate, message))
+        return readings
 
     def _aborted_without_address(self, frames: Frames, error: WireError) -> bool:
         """Whether the frames were an ABORT that only cannot be answered: its room fails (A3)."""
@@ -157,6 +166,8 @@ class PrefillSide:
             self._names[peer.endpoint] = peer.id
             self._strikes.pop(peer.id, None)
             effects = self.rooms.register_peer(peer.id, peer.endpoint, now, changed=changed)
+        if changed:
+            self.transfers.renew(peer.id, f"decode restarted: {peer.id}")
         self.core.run(effects)
         self.core.on_peer(peer)
 
@@ -172,6 +183,7 @@ class PrefillSide:
         with self.lock:
             gone = self.peers.pop(peer, None)
             self._strikes.pop(peer, None)
+            self._forgotten.discard(peer)
             if gone is not None and self._names.get(gone.endpoint) == peer:
                 del self._names[gone.endpoint]
         if gone is not None:
@@ -185,8 +197,11 @@ class PrefillSide:
 
     def tick(self) -> None:
         """Let deadlines pass."""
+        self.transfers.tick()
         self._apply(self.rooms.tick)
         self.core.tick_staging()
+        for peer in self.transfers.unused(_IDLE_S):
+            self._let_go_of(peer)
 
     def _apply(self, change: Callable[[float], list[Effect]]) -> None:
         with self.lock:
@@ -254,117 +269,89 @@ class PrefillSide:
                     tasks.append(Task(ticket=ticket, chunk=part, info=info, prefix_len=prefix_len))
             effects = self.rooms.finish(chunk.room, now) if chunk.is_last else []
         for task in tasks:
-            self._queue(task).put(task)
+            self.transfers.put(ChunkWrite(self, task))
         self.core.run(effects)
 
     def _misfit(self, chunk: Chunk) -> str | None:
-        """Why the request as a whole cannot go to its peers, before a byte of it has."""
+        """Why the request as a whole cannot go to its peers, before a byte of it has.
+
+        A decode rank announces exactly the pages of the request behind its prefix: in every
+        release from 0.5.6 to 0.5.23 both schedulers compute them from the prompt's length, the
+        prefix and the page size, which the sides compare. So fewer that are sent are as wrong as
+        more (P9): the rest would keep what lay there. With decode context parallelism a page
+        there holds the tokens of several here.
+        """
         for peer, info in self.rooms.infos(chunk.room).items():
             known = self.peers.get(peer)
-            announced = len(info.dst_kv_indices)
-            # With decode context parallelism a page there holds more tokens than one here.
-            if not info.is_dummy and known and known.dcp_size == 1 and chunk.total > announced:
-                return f"the request has {chunk.total} pages, decode announced {announced}"
+            if info.is_dummy or known is None:
+                continue
+            announced, pages = len(info.dst_kv_indices), -(-chunk.total // known.dcp_size)
+            if pages != announced:
+                each = (
+                    "" if known.dcp_size == 1 else f", {pages} for each of {known.dcp_size} ranks"
+                )
+                return (
+                    f"the request has {chunk.total} pages{each}, decode announced {announced} pages"
+                )
         return None
 
     def _parts(self, chunk: Chunk, peer: str, info: Any) -> list[Chunk]:  # noqa: ANN401  # any backend's metadata
         known = self.peers.get(peer)
         return [chunk] if known is None else self.core.split(chunk, known, info)
 
-    def _queue(self, task: Task) -> SimpleQueue[Task | None]:
-        return self._queues[hash(task.ticket.peer) % len(self._queues)]
+    # ----------------------------------------------------------------- writes
 
-    # ---------------------------------------------------------------- workers
-
-    def _work(self, queue: SimpleQueue[Task | None]) -> None:
-        while (task := queue.get()) is not None:
-            try:
-                self._transfer(task, queue)
-            except Exception as error:  # noqa: BLE001  # a worker outlives any request
-                self.core.counters.add("loop_errors", type(error).__name__)
-                _LOG.exception("room %s: a transfer broke down", task.ticket.room)
-                self._end(task, ok=False, reason=f"internal error: {error}", settled=False)
-
-    def _transfer(self, task: Task, queue: SimpleQueue[Task | None]) -> None:
-        """Write one task, put it back when its staging is not there yet, or fail its room."""
+    def may_write(self, task: Task) -> bool:
+        """Whether a task's room has not failed, nor begun another life, meanwhile."""
         with self.lock:
-            is_good = self.rooms.may_write(task.ticket)
+            return self.rooms.may_write(task.ticket)
+
+    def destination(self, task: Task) -> Peer:
+        """The peer of a task; ``RoomGone`` when its room has failed, ``Refused`` without one."""
+        with self.lock:
+            if not self.rooms.may_write(task.ticket):
+                raise RoomGone
             peer = self.peers.get(task.ticket.peer)
-        if not is_good:
-            self._end(task)  # the room has failed meanwhile: nothing more is written
-            return
         if peer is None:
-            self._end(task, ok=False, reason=f"decode restarted: {task.ticket.peer}")
-            return
-        try:
-            self._write(task, peer)
-        except Later:
-            queue.put(task)
-        except PlanError as error:
-            self._end(task, ok=False, reason=str(error))
-        except EngineUnsettled as error:
-            self._end(task, ok=False, reason=str(error), settled=False)
-        except EngineError as error:
-            self._end(task, ok=False, reason=f"the engine failed: {error}")
-            self._strike(peer, str(error))
-        else:
-            with self.lock:
-                self._strikes.pop(peer.id, None)
-            self._end(task)
+            raise Refused(f"decode restarted: {task.ticket.peer}")
+        return peer
 
-    def _write(self, task: Task, peer: Peer) -> None:
-        """KV, then state, then the auxiliary row: whoever sees the row has the rest.
+    def known_to_engine(self, peer: Peer) -> None:
+        """Before a write: make a peer known again whom the engine was told to forget."""
+        if peer.id in self._forgotten:
+            self._forgotten.discard(peer.id)
+            self.core.engine.add_peer(peer.id, peer.metadata)
 
-        All of it is planned first, so that a request that does not fit moves nothing (R9).
-        """
-        chunk, info = task.chunk, task.info
-        notify = self.core.notifications_for(chunk, peer)
-        has_state = chunk.is_last and bool(chunk.state_indices or len(info.dst_state_indices))
-        state = Blocks.none()
-        if has_state:
-            state = self.planner.state(peer, chunk.state_indices, info.dst_state_indices)
-        aux = self._aux_row(chunk, info)
-        if aux is not None:
-            self.planner.aux(peer, chunk.aux_index or 0, aux)
-        if not self.core.stage(task, peer):
-            blocks = self.planner.kv(peer, chunk, info.dst_kv_indices, task.prefix_len)
-            self._put(peer, blocks, notify.kv)
-        if has_state:
-            self._put(peer, state, notify.state)
-        if aux is not None:
-            self.core.send_aux(peer, chunk, info, notify.aux)
-        elif chunk.is_last and not len(chunk.pages) and not self.core.sends_aux:
-            # Where decode counts notifications, a stage without pages says at least that.
-            self._put(peer, Blocks.none(), notify.aux)
-
-    def _aux_row(self, chunk: Chunk, info: Any) -> int | None:  # noqa: ANN401  # any backend's metadata
-        """Decode's auxiliary row, where this chunk takes it along; Mori spells none as -1."""
-        if not (chunk.is_last and self.core.sends_aux) or chunk.aux_index is None:
-            return None
-        row: int | None = info.dst_aux_index
-        return None if row is None or row < 0 else row
-
-    def _put(self, peer: Peer, blocks: Blocks, notify: bytes | None) -> None:
-        if not len(blocks) and notify is None:
-            return
-        self.core.counters.add("bytes", "written", blocks.total)
-        write_to(self.core, peer, blocks, notify)
-
-    def _end(
+    def end(
         self, task: Task, *, ok: bool = True, reason: str | None = None, settled: bool = True
     ) -> None:
+        """Hand a task's ticket back. See `PrefillRooms.end_write`."""
         self._apply(
             lambda now: self.rooms.end_write(
                 task.ticket, now, ok=ok, reason=reason, settled=settled
             )
         )
 
-    def _strike(self, peer: Peer, reason: str) -> None:
-        """A peer that fails several times in a row is gone; a new registration lifts that."""
+    def healthy(self, peer: str) -> None:
+        """A peer has taken a chunk."""
         with self.lock:
-            strikes = self._strikes[peer.id] = self._strikes.get(peer.id, 0) + 1
+            self._strikes.pop(peer, None)
+
+    def strike(self, peer: str, reason: str) -> None:
+        """A peer that fails several times in a row is gone; a new registration lifts that.
+
+        The engine gives back what it keeps for it.
+        """
+        with self.lock:
+            strikes = self._strikes[peer] = self._strikes.get(peer, 0) + 1
         if strikes >= _STRIKES:
-            self._apply(lambda now: self.rooms.mark_peer_failed(peer.id, reason, now))
+            self._apply(lambda now: self.rooms.mark_peer_failed(peer, reason, now))
+            self._let_go_of(peer)
+
+    def _let_go_of(self, peer: str) -> None:
+        if peer in self.peers and peer not in self._forgotten:
+            self._forgotten.add(peer)
+            self.transfers.put(PeerForgotten(self, peer, -next(self._errands)))
 
     # ------------------------------------------------------------------- end
 
@@ -386,38 +373,4 @@ class PrefillSide:
 
     def stop(self, deadline_s: float = 10.0) -> None:
         """End the transfer threads; writes under way are waited for."""
-        for queue in self._queues:
-            queue.put(None)
-        ends = time.monotonic() + deadline_s
-        for thread in self._threads:
-            thread.join(max(0.0, ends - time.monotonic()))
-            if thread.is_alive():
-                raise RuntimeError(f"{thread.name} did not stop within {deadline_s} s")
-
-
-def write_to(core: CommonKVManager, peer: Peer, blocks: Blocks, notify: bytes | None) -> None:
-    """Write blocks into a peer's memory and wait for it, within the room's write deadline.
-
-    A manager that closes waits no longer: the transfer may then still write.
-
-    Raises:
-        EngineError: the transfer failed, or (EngineUnsettled) is not over.
-    """
-    transfer = core.engine.write(
-        peer.id,
-        blocks,
-        src_kind=core.args.mem_kind,
-        dst_kind=peer.mem_kind,
-        dst_device=peer.gpu_id if peer.mem_kind == "VRAM" else 0,
-        notify=notify,
-    )
-    patience_s, side = core.config.limits.write_s, core.prefill_side()
-    ends = time.monotonic() + patience_s
-    while True:
-        try:
-            wait(transfer, min(_GLANCE_S, max(0.0, ends - time.monotonic())))
-        except EngineUnsettled:
-            if time.monotonic() < ends and not side.is_shut:
-                continue
-            raise EngineUnsettled(f"the transfer was not over after {patience_s:g} s") from None
-        return
+        self.transfers.stop(self._shut or "the manager was closed", deadline_s)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdwire.bootstrap.client import BootstrapError
-from pdwire.errors import WireError
+import numpy as np
+
 from pdwire.frames import I32Array
 from pdwire.managers.base import BaseKVReceiver, KVTransferError
 from pdwire.managers.common import CommonKVManager
-from pdwire.managers.decode_side import Line
-from pdwire.managers.sockets import SendError
+from pdwire.managers.decode_side import Metadata
 from pdwire.rooms import KVPoll
 
 __all__ = ["CommonKVReceiver"]
@@ -33,28 +32,26 @@ class CommonKVReceiver(BaseKVReceiver):
         self._side = mgr.decode_side()
         self.bootstrap_addr = bootstrap_addr
         self.bootstrap_room = bootstrap_room
-        self._lines: tuple[Line, ...] = ()
-        self._required = 1
+        self._has_asked = False
         self._final: KVPoll | None = None
         self._reason: str | None = None
         self._life = self._side.open(bootstrap_room, bootstrap_addr)
 
-    def init(self, prefill_dp_rank: int = 0) -> None:
-        """Find the prefill ranks and register with those that do not know this rank yet.
+    def init(self, prefill_dp_rank: int | None = None) -> None:
+        """Have the prefill ranks found, and registered with if they do not know this rank yet.
 
-        A server that cannot be asked, or a release that cannot say what this rank has to,
-        fails the room; nothing is raised.
+        Returns at once. A server that cannot be asked, or a release that cannot say what this
+        rank has to, fails the room; nothing is raised.
+
+        Args:
+            prefill_dp_rank: the DP rank that serves the room; by default the one that the prefill
+                side says: the room's number modulo the DP size, or what its server is told.
         """
-        try:
-            found = self._side.connect(self.bootstrap_room, self.bootstrap_addr, prefill_dp_rank)
-        except (BootstrapError, SendError, WireError) as error:
-            self._side.abort(self.bootstrap_room, str(error))
-            return
-        self._lines = found.lines
-        self._required = found.mapping.required_dst_info_num
-        self._mgr.on_room_connected(
-            self.bootstrap_room, found.mapping.required_prefill_response_num
-        )
+        if not self._has_asked:
+            self._has_asked = True
+            self._side.connect(
+                self.bootstrap_room, self._life, self.bootstrap_addr, prefill_dp_rank
+            )
 
     def send_metadata(
         self,
@@ -63,25 +60,19 @@ class CommonKVReceiver(BaseKVReceiver):
         state_indices: Sequence[I32Array] | None = None,
         decode_prefix_len: int | None = None,
     ) -> None:
-        """Say where the request's pages, aux row and state go.
+        """Say where the request's pages, aux row and state go; the arrays may be used again.
 
-        A value that the release cannot carry fails the room with the reason.
+        Returns at once: what is said before the prefill ranks are found is kept for them. A value
+        that the release cannot carry, or a page, item or row that this rank has not, fails the room
+        with the reason.
         """
-        facts: dict[str, object] = {
-            "dst_kv_indices": kv_indices,
-            "dst_aux_index": aux_index,
-            "dst_state_indices": tuple(state_indices or ()),
-            "decode_prefix_len": decode_prefix_len or 0,
-        }
-
-        def frames(is_dummy: bool) -> list[bytes]:  # noqa: FBT001  # called by position
-            return self._mgr.metadata(self.bootstrap_room, self._required, facts, is_dummy=is_dummy)
-
-        try:
-            self._mgr.on_metadata(self.bootstrap_room, kv_indices, tuple(state_indices or ()))
-            self._side.publish(self.bootstrap_room, self._lines, aux_index, frames)
-        except (SendError, WireError) as error:
-            self._side.abort(self.bootstrap_room, str(error))
+        metadata = Metadata(
+            kv_indices=np.array(kv_indices),
+            aux_index=aux_index,
+            state_indices=tuple(np.array(part) for part in state_indices or ()),
+            decode_prefix_len=decode_prefix_len or 0,
+        )
+        self._side.send_metadata(self.bootstrap_room, self._life, metadata)
 
     def poll(self) -> KVPoll:
         """How the room stands."""
@@ -116,11 +107,19 @@ class CommonKVReceiver(BaseKVReceiver):
 
     def abort(self, reason: str = "aborted by the decode side") -> None:
         """Give the room up; every prefill rank is told."""
-        self._side.abort(self.bootstrap_room, reason)
+        self._side.abort(self.bootstrap_room, reason, self._life)
+        self._tell()
 
     def clear(self) -> None:
         """Forget the room; its number may be used again."""
         self.poll()
         if self._final is None:
             self._final, self._reason = KVPoll.Failed, "cleared before it was done"
-        self._side.close(self.bootstrap_room)
+        self._side.close(self.bootstrap_room, self._life)
+        self._tell()
+
+    def _tell(self) -> None:
+        """A room that nobody looked for may be waited for all the same, where it was announced."""
+        if not self._has_asked:
+            self._has_asked = True
+            self._side.tell_late(self.bootstrap_room, self._life, self.bootstrap_addr)

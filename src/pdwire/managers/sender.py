@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdwire.bootstrap.client import BootstrapError
 from pdwire.frames import I32Array
 from pdwire.managers.base import BaseKVSender, KVTransferError
 from pdwire.managers.common import CommonKVManager
@@ -19,7 +18,8 @@ class CommonKVSender(BaseKVSender):
 
     Args:
         mgr: a prefill manager.
-        bootstrap_addr: where the room's DP rank is announced, if the fleet asks for it.
+        bootstrap_addr: where the room's DP rank is announced; by default at this rank's own
+            server, if decode cannot know it (``ManagerConfig.load_balance_method``).
         bootstrap_room: the room.
 
     Raises:
@@ -39,12 +39,7 @@ class CommonKVSender(BaseKVSender):
         self._chunks = 0
         self._aux_index: int | None = None
         self._side.open(bootstrap_room)
-        if bootstrap_addr and mgr.config.parallel.attn_dp_size > 1:
-            rank = mgr.config.parallel.attn_dp_rank
-            try:
-                mgr.client.register_dp_rank(bootstrap_addr, bootstrap_room, rank)
-            except BootstrapError as error:
-                self._side.fail(bootstrap_room, str(error))
+        mgr.note_dp_rank(bootstrap_addr, bootstrap_room)
 
     def init(self, num_kv_indices: int, aux_index: int | None = None) -> None:
         """Say how many pages will be sent in all, behind decode's prefix, and the aux row."""

@@ -1,16 +1,18 @@
 """The single home of staging messages: mixed into Mooncake and NIXL, absent from Mori.
 
 The decisions are in :mod:`pdwire.staging`; here they meet memory, engine and sockets. The
-decode side owns one ring, registered with the engine; each transfer thread of the prefill
-side owns a buffer to gather into. Messages and effects run on the manager's loop, gathers on
-the transfer threads, scatters on the loop, always outside the staging lock.
+decode side owns one ring, registered with the engine; the prefill side owns as many buffers to
+gather into as it has transfer threads, each held from a gather until the write out of it is over.
+Messages and effects run on the manager's loop, gathers on the transfer threads, scatters on the
+loop, always outside the staging lock. A chunk that has no place yet, or no buffer, is set aside
+and woken: no thread waits for one.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pdwire.codec import Message
@@ -18,12 +20,14 @@ from pdwire.engines import Region
 from pdwire.frames import I32Array
 from pdwire.managers.chunks import ChunkSaver
 from pdwire.managers.config import DisaggregationMode
-from pdwire.managers.decode_side import Connection
+from pdwire.managers.decode_side import Connection, ranks_of
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError
-from pdwire.managers.prefill_side import Later, Task, write_to
-from pdwire.managers.turns import Turns
-from pdwire.plan import Blocks, pp_regions
+from pdwire.managers.stageable import one_length, why_direct
+from pdwire.managers.transfers import LATER, Steps
+from pdwire.managers.waiting import Buffers, Places
+from pdwire.managers.writing import ChunkWrite
+from pdwire.plan import Blocks, Extent, Permitted
 from pdwire.rooms import KVPoll
 from pdwire.staging import (
     ChunkGrid,
@@ -57,6 +61,9 @@ else:
 
 __all__ = ["StagingManagerMixin"]
 
+_HELD_S: Final = 2.0
+"""No healthy write holds a gather buffer for so long; another buffer is made then."""
+
 _NAMES: Final = {
     StagingReq: "STAGING_REQ",
     StagingRsp: "STAGING_RSP",
@@ -66,24 +73,28 @@ _NAMES: Final = {
 
 
 class StagingManagerMixin(_Base):
-    """Staging of a manager; off where ``config.staging_bytes`` is 0 or the pool is MLA."""
+    """Staging of a manager.
+
+    It is off where ``config.staging_bytes`` is 0, the pool is MLA, or regions have several lengths.
+    """
 
     def set_up_staging(self) -> None:
         """Make and register this side's staging memory."""
         super().set_up_staging()
         self._staging_lock = threading.RLock()
-        self._staging_news = threading.Condition(self._staging_lock)
         self._staging_memory: list[Any] = []
         self._prefill_staging: PrefillStaging | None = None
         self._decode_staging: DecodeStaging | None = None
         self._noisy: set[int] = set()
         self._registered: dict[str, Peer] = {}
-        self._buffers: list[Any] = []
-        self._local = threading.local()
-        if not self.config.staging_bytes or self.config.is_mla:
+        self._places = Places()
+        self._buffers = Buffers()
+        self._stageable: dict[str, tuple[Peer, bool]] = {}
+        if not self.config.staging_bytes or self.config.is_mla or not one_length(self.args):
             return
         if self.mode is DisaggregationMode.PREFILL:
-            self._buffers = [self._staging_buffer() for _ in range(self.config.transfer_threads)]
+            made = [self._staging_buffer() for _ in range(self.config.transfer_threads)]
+            self._buffers = Buffers(made)
             self._prefill_staging = PrefillStaging()
             self._saver = ChunkSaver()
         else:
@@ -130,7 +141,9 @@ class StagingManagerMixin(_Base):
         now = time.monotonic()
         with self._staging_lock:
             effects = self._decide(message, now)
-            self._staging_news.notify_all()
+            writable = self._writable(message)
+        if writable:
+            self.prefill_side().transfers.wake(writable)
         if effects is None:
             self.counters.add("dropped", "staging-off")
             return True
@@ -152,6 +165,15 @@ class StagingManagerMixin(_Base):
             if isinstance(message, ChunkReady):
                 return self._decode_staging.on_chunk_ready(message, now)
         return None
+
+    def _writable(self, message: Message) -> list[int]:
+        """Serials of the writes that may go on now that a message has come."""
+        if isinstance(message, StagingRsp):
+            return self._places.answered(message.session_id, message.room, message.chunk_idx)
+        if self._prefill_staging is not None and isinstance(message, Watermark):
+            mark = self._prefill_staging.watermark(message.session_id)
+            return self._places.moved(message.session_id, mark) if mark is not None else []
+        return []
 
     def _run_staging(self, effects: Sequence[Effect]) -> None:
         """Do what the staging core asks for; scatters may ask for more."""
@@ -188,12 +210,23 @@ class StagingManagerMixin(_Base):
     # ------------------------------------------------------------ prefill side
 
     def _staged(self, peer: Peer) -> bool:
-        return (
-            self._prefill_staging is not None
-            and peer.has_staging
-            and len(self.args.kv_item_lens) > 0
-            and self.prefill_side().planner.needs_head_slices(peer)
-        )
+        """Whether chunks for a peer go through its ring; decided once for each registration."""
+        if self._prefill_staging is None or not peer.has_staging:
+            return False
+        known = self._stageable.get(peer.id)
+        if known is None or known[0] is not peer:
+            known = self._stageable[peer.id] = (peer, self._can_stage(peer))
+        return known[1]
+
+    def _can_stage(self, peer: Peer) -> bool:
+        planner = self.prefill_side().planner
+        if not planner.needs_head_slices(peer):
+            return False
+        try:
+            pairs = planner.paired(peer)
+        except PlanError:
+            return False  # the direct path says why, with the numbers
+        return why_direct(self.args, self.config.parallel, peer, pairs) is None
 
     def _layout_for(self, peer: Peer) -> StagingLayout:
         args, tp = self.args, self.config.parallel.attn_tp_size
@@ -267,52 +300,43 @@ class StagingManagerMixin(_Base):
         with self._staging_lock:
             return self._saver.add(peer.id, chunk, self._grid(info))
 
-    def stage(self, task: Task, peer: Peer) -> bool:
+    def stage(self, write: ChunkWrite, peer: Peer) -> Generator[Any, None, bool]:
         """Write a chunk's KV through staging; ``False``: write it directly.
 
+        It waits for its place, and until that may be written.
+
         Raises:
-            Later: its place is not there yet, or may not be written yet.
             PlanError: it has no pages, but a place that decode waits to see written.
         """
         staging = self._prefill_staging
-        chunk = task.chunk
+        chunk = write.task.chunk
         if staging is None or not self._staged(peer):
             return False
         if not len(chunk.pages):
-            self._may_be_empty(chunk, task.info)
+            self._may_be_empty(chunk, write.task.info)
             return False
-        state = self._state(staging, task, peer)
-        if state is None:
-            raise Later
+        try:
+            while isinstance(state := self._state(staging, write), Waiting):
+                yield LATER
+                write.check()
+        finally:
+            with self._staging_lock:
+                self._places.over(write.serial, peer.id, chunk.room, chunk.index)
         if isinstance(state, Oversized):
             self.counters.add("staging_chunks", "oversized")
             return False
-        self._write_staged(task, peer, state.place.offset)
+        yield from self._write_staged(write, peer, state.place.offset)
         self.counters.add("staging_chunks", "staged")
         return True
 
-    def _state(self, staging: PrefillStaging, task: Task, peer: Peer) -> Ready | Oversized | None:
-        """Where a chunk goes, after a while if it is the one to wait for; ``None``: not yet."""
-        turns = self._own_turns()
-
-        def state_now() -> Ready | Oversized | None:
-            found = staging.state(task.chunk.room, task.chunk.index, peer.id)
-            return None if isinstance(found, Waiting) else found
-
-        with self._staging_news:
-            state = state_now()
-            if state is None:
-                patience = turns.patience(peer.id, task.ticket.serial, time.monotonic())
-                state = self._staging_news.wait_for(state_now, patience) if patience else None
-        if state is not None:
-            turns.over(peer.id)
+    def _state(self, staging: PrefillStaging, write: ChunkWrite) -> Ready | Oversized | Waiting:
+        """Where a chunk goes; one that has to wait will be woken when that may have changed."""
+        chunk, peer = write.task.chunk, write.peer
+        with self._staging_lock:
+            state = staging.state(chunk.room, chunk.index, peer)
+            if isinstance(state, Waiting):
+                self._places.wait(write.serial, peer, chunk.room, chunk.index, state.place)
         return state
-
-    def _own_turns(self) -> Turns:
-        turns: Turns | None = getattr(self._local, "turns", None)
-        if turns is None:
-            turns = self._local.turns = Turns()
-        return turns
 
     def _may_be_empty(self, chunk: Chunk, info: Any) -> None:  # noqa: ANN401
         if chunk.index < len(self._grid(info)):
@@ -321,12 +345,31 @@ class StagingManagerMixin(_Base):
                 f"{chunk.index}, which has none: fewer were sent"
             )
 
-    def _write_staged(self, task: Task, peer: Peer, offset: int) -> None:
+    def _write_staged(self, write: ChunkWrite, peer: Peer, offset: int) -> Steps:
         """Gather a chunk's head slices, write them in one transfer, say that they are there."""
+        chunk = write.task.chunk
+        transfers = self.prefill_side().transfers
+        try:
+            while (buffer := self._buffers.take(write.serial)) is None:
+                yield LATER
+                write.check()
+        finally:
+            self._buffers.leave(write.serial)
+            transfers.wake(self._buffers.next_up())
+        try:
+            blocks = self._gather(chunk, peer, buffer, offset)
+            notify = self.staged_notification(chunk, peer)
+            yield from write.put(peer, [blocks], notify, "staged")
+        finally:
+            self._buffers.give_back(buffer)
+            transfers.wake(self._buffers.next_up())
+        self._say_ready(chunk, write.task.info, peer)
+
+    def _gather(self, chunk: Chunk, peer: Peer, buffer: Any, offset: int) -> Permitted:  # noqa: ANN401  # a torch tensor
+        """Copy a chunk's head slices into a buffer; the blocks that take them to the ring."""
         from pdwire.staging import copy  # noqa: PLC0415  # torch: an extra
 
-        chunk, layout, args = task.chunk, self._layout_for(peer), self.args
-        buffer = self._own_buffer()
+        layout, args = self._layout_for(peer), self.args
         token = args.kv_item_lens[0] // args.page_size
         regions = copy.kv_regions(
             args.kv_data_ptrs, args.kv_data_lens, token_bytes=token, device=str(buffer.device)
@@ -344,31 +387,15 @@ class StagingManagerMixin(_Base):
             [base + dst for _, dst, _ in writes],
             [size for _, _, size in writes],
         ).merged()
-        self.counters.add("bytes", "staged", blocks.total)
-        write_to(self, peer, blocks, self.staged_notification(chunk, peer))
-        self._say_ready(chunk, task.info, peer)
+        guard = Extent.place("staging place", base, layout.chunk_bytes(len(chunk.pages)))
+        return guard.permit(blocks)
 
     def _slots(self, peer: Peer) -> list[tuple[int, int]] | None:
         """Which slot goes where; ``None`` where this rank holds every layer."""
         if self.config.parallel.pp_size == 1:
             return None
-        pairs = pp_regions(
-            len(self.args.kv_data_ptrs),
-            len(peer.kv_ptrs),
-            mla=False,
-            start_layer=self.args.prefill_start_layer,
-            src_layer_ids=self.args.kv_layer_ids,
-            dst_layer_ids=peer.kv_layer_ids,
-            pipelined=True,
-        )
-        return list(zip(pairs.src, pairs.dst, strict=True))
-
-    def _own_buffer(self) -> Any:  # noqa: ANN401  # a torch tensor
-        buffer = getattr(self._local, "buffer", None)
-        if buffer is None:
-            with self._staging_lock:
-                buffer = self._local.buffer = self._buffers.pop()
-        return buffer
+        pairs = self.prefill_side().planner.paired(peer)
+        return list(zip(pairs.src_regions, pairs.dst_regions, strict=True))
 
     def staged_notification(self, chunk: Chunk, peer: Peer) -> bytes | None:  # noqa: ARG002
         """The text that announces a staged chunk, where the release wants one."""
@@ -392,6 +419,7 @@ class StagingManagerMixin(_Base):
             return
         with self._staging_lock:
             self._prefill_staging.forget(peer.id)
+            self._places.forget(peer.id)
             self._registered[peer.id] = peer
 
     def on_peer_gone(self, peer: str) -> None:
@@ -400,7 +428,9 @@ class StagingManagerMixin(_Base):
         if self._prefill_staging is not None:
             with self._staging_lock:
                 self._prefill_staging.forget(peer)
+                self._places.forget(peer)
                 self._registered.pop(peer, None)
+                self._stageable.pop(peer, None)
 
     # ------------------------------------------------------------- decode side
 
@@ -431,8 +461,13 @@ class StagingManagerMixin(_Base):
                 writers=layout.writers * link.sizes.pp_size,
                 now=time.monotonic(),
                 last_by_status=self._last_by_status(),
+                writer_ranks=self.writer_ranks(link),
             )
         self._run_staging(effects)
+
+    def writer_ranks(self, link: Connection) -> frozenset[int] | None:
+        """What the ranks that write chunks call themselves; ``None``: that is not known."""
+        return ranks_of(link.sizes, link.mapping.targets)
 
     def _last_by_status(self) -> bool:
         """Mooncake before 0.5.18 does not announce a room's last chunk but by its status."""
@@ -576,3 +611,11 @@ class StagingManagerMixin(_Base):
                     self._noisy.discard(room)
                     effects += self._decode_staging.writers_quiet(room, now)
         self._run_staging(effects)
+        self._stand_in()
+
+    def _stand_in(self) -> None:
+        """Replace gather buffers that peers hold which take nothing: one each, and not for ever."""
+        most = 2 * self.config.transfer_threads
+        if len(self._buffers) < most and self._buffers.stand_still(_HELD_S):
+            self._buffers.add(self._staging_buffer())
+            self.prefill_side().transfers.wake(self._buffers.next_up())

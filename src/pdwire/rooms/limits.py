@@ -21,7 +21,11 @@ class RoomLimits:
             everything has arrived (decode).
         write_s: between two signs of life while writing, prefill side.
         unopened_rooms: rooms with metadata that no sender was made for.
-        unopened_s: how long such a room is kept.
+        unopened_bytes: how much their metadata may take; 4 MiB are a million pages.
+        unopened_s: how long such a room is kept, and why one failed that was closed before
+            everybody had asked for it.
+        repeated_s: how long after a success the same metadata, byte for byte, is taken for a
+            double when it comes before a sender. Short: it may be a number that is used again.
         abort_release_s: how long decode keeps the pages of a failed room whose prefill ranks
             do not acknowledge.
         peers: registered decode peers; the least recently registered idle one makes place.
@@ -32,7 +36,9 @@ class RoomLimits:
     waiting_s: float = 300.0
     write_s: float = 300.0
     unopened_rooms: int = 10_000
+    unopened_bytes: int = 256 << 20
     unopened_s: float = 300.0
+    repeated_s: float = 5.0
     abort_release_s: float = 600.0
     peers: int = 10_000
     remembered: int = 10_000

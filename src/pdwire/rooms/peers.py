@@ -38,6 +38,10 @@ class PeerTable:
         """The peer of that id."""
         return self._by_name.get(name)
 
+    def is_at(self, endpoint: Endpoint) -> bool:
+        """Whether a peer has registered with that endpoint."""
+        return endpoint in self._by_endpoint
+
     def replaced_by(self, name: str, endpoint: Endpoint) -> list[Peer]:
         """The registrations that one of ``name`` at ``endpoint`` makes void."""
         found = []

@@ -8,7 +8,11 @@ Rules, with the row of the field reports each answers:
   rooms fail with that reason (V6).
 * Metadata may come before the sender. Such rooms are capped, expire and are counted (R5).
 * Who sends metadata for a room that has all it expects is refused, and cannot abort it
-  either (R3).
+  either (R3). Only its parties end a room, and a registered peer one that still waits for
+  metadata (H7, A12); anybody else's abort is acknowledged, and is about itself alone.
+* Decode ranks that contradict each other about one request fail it: prefix, pages (A11).
+* A room that was closed is remembered: who asks for one that has failed hears why (H3), and
+  the metadata of one that succeeded does not begin another when it comes again (A14).
 * A write asks first and gets a ticket; without one nothing may be written. Success waits for
   every ticket, an acknowledgement of an abort for every ticket of the room's number (A1).
 * Failed is final (R1) and every non-dummy endpoint learns the reason (R6). Every state that
@@ -19,17 +23,18 @@ Not thread-safe: a shell holds one lock around every call and carries the effect
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Generic
 
 from pdwire.rooms.acks import AckDesk
 from pdwire.rooms.effects import Effect, Endpoint, PeerGone, SendStatus
-from pdwire.rooms.ledger import Ledger, failed
+from pdwire.rooms.ledger import TOO_MANY, Ledger, failed
 from pdwire.rooms.limits import RoomError, RoomLimits
 from pdwire.rooms.peers import PeerTable
 from pdwire.rooms.poll import KVPoll
-from pdwire.rooms.records import InfoT, Room, Write, place_of
+from pdwire.rooms.prints import weight
+from pdwire.rooms.records import InfoT, Metadata, Room, Write, place_of
 from pdwire.rooms.refusals import Refusals
 from pdwire.rooms.tables import ACTIVE, POLL, Phase
 from pdwire.wire.common import AbortNotification, Bootstrap
@@ -37,7 +42,6 @@ from pdwire.wire.common import AbortNotification, Bootstrap
 __all__ = ["PrefillRooms"]
 
 _PLACES_PER_ROOM = 64
-_TOO_MANY = "too many rooms wait to be opened on the prefill side"
 
 
 class PrefillRooms(Generic[InfoT]):
@@ -175,44 +179,79 @@ class PrefillRooms(Generic[InfoT]):
         why_not = self._why_unusable(peer, place_of(info), now)
         if why_not is not None:
             return self._refuse_peer(info, peer, why_not)
-        why_not = self._ledger.why_dead(info.room)
+        why_not = self._ledger.why_dead(info.room, place_of(info), now)
         if why_not is not None:
+            self._ledger.answered(info.room, place_of(info), now)
             return self._answer(info, peer, why_not, "metadata-failed-room")
-        entry = self._ledger.find(info.room) or self._ledger.park(info.room, now)
+        if self._ledger.is_repeat(info, now):
+            self._ledger.answered(info.room, place_of(info), now)
+            why_not = f"room {info.room} was served lately, and the same metadata came again"
+            return self._answer(info, peer, why_not, "metadata-repeated")
+        effects: list[Effect] = []
+        entry = self._ledger.find(info.room)
         if entry is None:
-            return self._answer(info, peer, _TOO_MANY, "unopened-cap")
-        return self._join(entry, info, peer, now)
+            owner, size = ("peer", peer), weight(info)
+            entry, effects = self._ledger.park(info.room, now, owner, size)
+        elif entry.phase is Phase.PARKED:
+            grown = self._ledger.grow(entry, peer, info, now)
+            if grown is None:
+                return self._answer(info, peer, TOO_MANY, "unopened-cap")
+            effects = grown
+        if entry is None:
+            return effects + self._answer(info, peer, TOO_MANY, "unopened-cap")
+        return effects + self._join(entry, info, peer, now)
 
     def on_abort(self, message: AbortNotification, now: float) -> list[Effect]:
         """A decode rank gives a room up (A1, A2)."""
         if message.decode_ip is None or message.decode_port is None:
-            return self._abort(message.room, None, now)
+            return self._ledger.abort(message.room, None, now)
         place = (message.decode_ip, message.decode_port)
+        is_peer = self._peers.is_at(place)
+        if not self._ledger.may_end(message.room, place, is_peer=is_peer):
+            return self._on_abort_of_others(message, place, now)
         if not self._desk.is_news(message.room, place, message.generation):
             return self._ledger.drop("abort-double")
-        effects = self._abort(message.room, place, now)
+        effects = self._ledger.abort(message.room, place, now)
+        if not self._desk.ask(message.room, place, message.generation):
+            return effects + self._ledger.drop("abort-too-many-endpoints")
+        return effects + self._desk.drained(message.room)
+
+    def _on_abort_of_others(
+        self, message: AbortNotification, place: Endpoint, now: float
+    ) -> list[Effect]:
+        """Somebody gives up a room of others, or one that nobody knows: only for itself."""
+        entry = self._ledger.rooms.get(message.room)
+        is_foreign = entry is not None and place in entry.refused
+        effects = self._ledger.drop("abort-foreign" if is_foreign else "abort-stranger")
+        if not self._ledger.leaves(message.room, place, message.generation, now):
+            return effects
         if not self._desk.ask(message.room, place, message.generation):
             return effects + self._ledger.drop("abort-too-many-endpoints")
         return effects + self._desk.drained(message.room)
 
     def on_abort_without_address(self, room: int, now: float) -> list[Effect]:
         """An abort whose address did not decode (A3): the room fails, nobody is answered."""
-        return self._ledger.drop("abort-bad-address") + self._abort(room, None, now)
+        return self._ledger.drop("abort-bad-address") + self._ledger.abort(room, None, now)
 
     def on_bootstrap(self, message: Bootstrap, now: float) -> list[Effect]:
         """A decode rank waits for the forward pass before it allocates (0.5.22 and later)."""
         place = (message.decode_ip, message.decode_port)
-        why_not = self._ledger.why_dead(message.room)
+        why_not = self._ledger.why_dead(message.room, place, now)
         if why_not is not None:
+            self._ledger.answered(message.room, place, now)
             return self._refuse_waiter(message.room, place, why_not)
-        entry = self._ledger.find(message.room) or self._ledger.park(message.room, now)
+        effects: list[Effect] = []
+        entry = self._ledger.find(message.room)
         if entry is None:
-            return self._refuse_waiter(message.room, place, _TOO_MANY)
+            owner = ("waiter", place)
+            entry, effects = self._ledger.park(message.room, now, owner, waits=True)
+        if entry is None:
+            return effects + self._refuse_waiter(message.room, place, TOO_MANY)
         if entry.waiter not in {None, place}:
             return self._refuse_waiter(message.room, place, "another decode rank waits for it")
         if entry.phase is not Phase.SUCCESS:
             entry.waiter = place
-        return self._tell_ready(entry)
+        return effects + self._tell_ready(entry)
 
     def ready(self, room: int, now: float) -> list[Effect]:
         """The forward pass is complete: whoever waits for it may allocate now."""
@@ -383,15 +422,13 @@ class PrefillRooms(Generic[InfoT]):
         if entry.phase is Phase.TRANSFERRING:
             return self._ledger.drop("metadata-late")
         entry.infos = {**entry.infos, peer: info}
+        at_odds = _why_at_odds(entry.infos.values())
+        if at_odds is not None:
+            if entry.phase is Phase.PARKED:
+                return self._ledger.doom(entry.number, at_odds, now)
+            return self._ledger.fail(entry, at_odds)
         self._ledger.joined(entry, now)
         return []
-
-    def _abort(self, room: int, place: Endpoint | None, now: float) -> list[Effect]:
-        """Who was refused as foreign has nothing to give up here (R3)."""
-        entry = self._ledger.rooms.get(room)
-        if entry is not None and place in entry.refused:
-            return self._ledger.drop("abort-foreign")
-        return self._ledger.abort(room, place, now)
 
     def _refuse_waiter(self, room: int, place: Endpoint, why: str) -> list[Effect]:
         answer = failed(room, place, "", why, courtesy=True)
@@ -409,6 +446,24 @@ def _add(places: set[Endpoint], place: Endpoint) -> None:
     """Remember an endpoint that a peer has named, within reason."""
     if len(places) < _PLACES_PER_ROOM:
         places.add(place)
+
+
+def _why_at_odds(infos: Iterable[Metadata]) -> str | None:
+    """Why decode ranks cannot mean the same request (A11).
+
+    All that are no dummies name the same pages of it, each its own part of every page, or, with
+    decode context parallelism, its own tokens of as many. A release that says no prefix has none.
+    """
+    told = [info for info in infos if not info.is_dummy]
+    prefixes = sorted({info.decode_prefix_len or 0 for info in told})
+    if len(prefixes) > 1:
+        return f"decode ranks hold prefixes of {_and(prefixes)} tokens"
+    pages = sorted({len(info.dst_kv_indices) for info in told})
+    return f"decode ranks announced {_and(pages)} pages" if len(pages) > 1 else None
+
+
+def _and(numbers: Iterable[int]) -> str:
+    return " and ".join(map(str, numbers))
 
 
 def _why_foreign(entry: Room[InfoT], info: InfoT, peer: str) -> str | None:

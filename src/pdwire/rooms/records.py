@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -9,7 +10,7 @@ from pdwire.rooms.alarm import NEVER
 from pdwire.rooms.effects import Endpoint
 from pdwire.rooms.tables import Phase
 
-__all__ = ["Doom", "InfoT", "Metadata", "Room", "Trail", "Write", "place_of"]
+__all__ = ["Doom", "Ended", "InfoT", "Left", "Metadata", "Room", "Trail", "Write", "place_of"]
 
 
 class Metadata(Protocol):
@@ -26,6 +27,10 @@ class Metadata(Protocol):
     @property
     def dst_port(self) -> int:
         """Its TCP port."""
+
+    @property
+    def dst_kv_indices(self) -> Sized:
+        """Destination pages."""
 
     @property
     def required_dst_info_num(self) -> int:
@@ -83,6 +88,29 @@ class Trail:
 
 
 @dataclass(slots=True, kw_only=True)
+class Ended:
+    """A closed life of a room number that failed, until the number is opened again.
+
+    Attributes:
+        due: until when it is remembered.
+        reason: why it failed.
+        heard: endpoints whose metadata of that life came: what comes from them is new.
+    """
+
+    due: float
+    reason: str
+    heard: set[Endpoint]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """An endpoint that gave up a room that it was no party of: by which abort, until when."""
+
+    generation: int | None
+    due: float
+
+
+@dataclass(slots=True, kw_only=True)
 class Room(Generic[InfoT]):
     """One room of a prefill rank.
 
@@ -98,6 +126,8 @@ class Room(Generic[InfoT]):
         done: peers that have everything.
         refused: endpoints whose metadata was refused; they cannot abort the room.
         trailing: endpoints that were told of the failure and have not answered with an abort.
+        heard: endpoints whose metadata had come when it was done, or was answered afterwards.
+        prints: fingerprints of the metadata, once it has succeeded.
         next_doom: an abort came that this life did not call for.
         waiter: the endpoint that allocates only after the forward pass.
         ready: the forward pass is complete.
@@ -117,6 +147,8 @@ class Room(Generic[InfoT]):
     done: set[str] = field(default_factory=set)
     refused: set[Endpoint] = field(default_factory=set)
     trailing: set[Endpoint] = field(default_factory=set)
+    heard: set[Endpoint] = field(default_factory=set)
+    prints: tuple[bytes, ...] = ()
     next_doom: bool = False
     waiter: Endpoint | None = None
     ready: bool = False

@@ -4,12 +4,17 @@ Rules:
 
 1. A chunk exists from the first request for it. All chunks of a room together have no more pages
    than the room: that bounds what a peer can make grow (S5).
-2. Each writer counts once. All of them name the same pages, which lie in the room and fit the
-   place.
+2. Chunks are cells of one grid, whose size only the prefill side knows: every cell but the last
+   has the same number of pages. A request that no grid of the room's pages explains is refused,
+   and one that fits the grid of most others is granted: a stranger, who names no sender, takes
+   nothing from them (A12). What was asked for beyond them is not waited for.
+3. Each writer counts once, and only ranks that were asked, where their numbers are known (A9).
+   All of them name the same pages, which lie in the room and fit the place.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -48,6 +53,14 @@ class Chunk:
     span: tuple[int, int] | None = None
     written_by: set[int] = field(default_factory=set)
 
+    def holds(self, pages: int) -> bool:
+        """Whether a request for so many pages gets this place.
+
+        A smaller number does: fewer pages may be written than a place was given for, and whoever
+        asked for more may have been a stranger.
+        """
+        return pages == self.pages or (self.place is not None and 1 <= pages < self.pages)
+
     def awaited(self) -> bool:
         """Whether anything is still expected for it."""
         return self.place is not None and self.step is Step.AWAITED
@@ -63,16 +76,61 @@ class StagedRoom:
     pages: I64Array
     writers: int
     last_by_status: bool
+    writer_ranks: frozenset[int] | None = None
     chunks: dict[int, Chunk] = field(default_factory=dict)
 
     def has_room_for(self, chunk_idx: int, pages: int) -> bool:
         """Whether a new chunk of so many pages can be one of this room's."""
-        spare = len(self.pages) - sum(chunk.pages for chunk in self.chunks.values())
-        return 1 <= pages <= spare and 0 <= chunk_idx < len(self.pages)
+        grids = self._grids(chunk_idx, pages)
+        votes = Counter(
+            grid
+            for other, chunk in self.chunks.items()
+            if chunk.place is not None
+            for grid in self._grids(other, chunk.pages)
+        )
+        most = max(votes.values(), default=0)
+        if any(votes[grid] + 1 > most for grid in grids):
+            return True  # one of the grid's, whatever somebody else has asked for
+        taken = sum(chunk.pages for chunk in self.chunks.values() if chunk.place is not None)
+        return bool(grids) and taken + pages <= len(self.pages)
+
+    def may_be_oversized(self, chunk_idx: int, pages: int) -> bool:
+        """Whether a chunk that gets no place can be one of this room's: it takes nothing."""
+        return 1 <= pages <= len(self.pages) and 0 <= chunk_idx < len(self.pages)
+
+    def _grids(self, chunk_idx: int, pages: int) -> set[int]:
+        """Pages of a whole cell, in every grid in which this chunk has so many; at most two."""
+        total = len(self.pages)
+        if chunk_idx < 0 or pages < 1:
+            return set()
+        grids = {pages} if (chunk_idx + 1) * pages <= total else set()
+        if chunk_idx and (total - pages) % chunk_idx == 0:
+            whole = (total - pages) // chunk_idx  # it is the last, and may be shorter
+            grids |= {whole} if whole >= pages else set()
+        return grids
+
+    def may_write(self, writer: int) -> bool:
+        """Whether a prefill rank of that number was asked."""
+        return self.writer_ranks is None or writer in self.writer_ranks
 
     def outstanding(self) -> bool:
-        """Whether any place is taken."""
-        return any(chunk.place and chunk.step is not Step.DONE for chunk in self.chunks.values())
+        """Whether anything is still expected in a place.
+
+        Once every page has come nothing is: what somebody else has asked for is not waited for.
+        """
+        if any(chunk.step is Step.SCATTERING for chunk in self.chunks.values()):
+            return True
+        return any(chunk.awaited() for chunk in self.chunks.values()) and not self._covered()
+
+    def _covered(self) -> bool:
+        """Whether the chunks that were scattered hold every page."""
+        spans = sorted(c.span for c in self.chunks.values() if c.step is Step.DONE and c.span)
+        end = 0
+        for start, count in spans:
+            if start > end:
+                return False
+            end = max(end, start + count)
+        return end >= len(self.pages)
 
     def whole(self, chunk: Chunk) -> bool:
         """Whether every writer has written its part."""

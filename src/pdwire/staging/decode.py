@@ -23,7 +23,7 @@ may be used again once nothing of their last life is under way: no message says 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -82,6 +82,7 @@ class DecodeStaging:
         writers: int,
         now: float,
         last_by_status: bool = False,
+        writer_ranks: Collection[int] | None = None,
     ) -> list[Effect]:
         """Begin to stage a room. Call it before the room's metadata is sent.
 
@@ -96,6 +97,7 @@ class DecodeStaging:
             now: monotonic seconds.
             last_by_status: the prefill side is Mooncake before 0.5.18, which says of the last
                 chunk only through its status (:meth:`on_writer_done`).
+            writer_ranks: what those ranks call themselves; ``None``: any different ones count.
 
         Returns:
             Answers to requests that came before.
@@ -115,6 +117,7 @@ class DecodeStaging:
             pages=np.array(pages, np.int64),
             writers=writers,
             last_by_status=last_by_status,
+            writer_ranks=None if writer_ranks is None else frozenset(writer_ranks),
         )
         asked = self._parked.take(room)
         return [effect for message in asked for effect in self.on_staging_req(message, now)]
@@ -177,8 +180,10 @@ class DecodeStaging:
         found = self._rooms.get(message.room)
         if found is None:
             return self._park(message, now)
-        chunk = found.chunks.get(message.chunk_idx) or self._place(found, message)
-        if chunk is None or chunk.pages != message.chunk_num_pages:
+        chunk = found.chunks.get(message.chunk_idx)
+        if chunk is None or (chunk.place is None and chunk.pages != message.chunk_num_pages):
+            chunk = self._place(found, message)
+        if chunk is None or not chunk.holds(message.chunk_num_pages):
             return self._drop("staging-req-no-such-chunk")
         if chunk.step is not Step.AWAITED:
             return self._drop("staging-req-late")
@@ -225,6 +230,8 @@ class DecodeStaging:
         found = self._rooms.get(room)
         if found is None:
             return self._drop("chunk-unknown-room")
+        if not found.may_write(writer):
+            return self._drop("chunk-foreign-writer")
         chunk = found.chunks.get(chunk_idx)
         if chunk is None or chunk.place is None:
             return self._drop("chunk-never-placed")
@@ -307,9 +314,12 @@ class DecodeStaging:
     def _place(self, found: StagedRoom, message: StagingReq) -> Chunk | None:
         """A new chunk; ``None`` when the room cannot have it (S5)."""
         pages = message.chunk_num_pages
-        if not found.has_room_for(message.chunk_idx, pages):
+        if not found.may_be_oversized(message.chunk_idx, pages):
             return None
-        place = self.ring.assign(found.layout.chunk_bytes(pages))
+        size = found.layout.chunk_bytes(pages)
+        if size <= self.ring.size and not found.has_room_for(message.chunk_idx, pages):
+            return None
+        place = self.ring.assign(size)
         chunk = found.chunks[message.chunk_idx] = Chunk(pages=pages, place=place)
         return chunk
 

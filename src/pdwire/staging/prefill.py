@@ -9,7 +9,10 @@ Rules:
    answer's target. ``WATERMARK.session_id`` is the decode session whose ring it is about.
 3. An answer counts only if its place lies inside the ring and is large enough, is newer than what
    is known of the room, and not behind the watermark: nothing else is ever written to.
-4. Watermarks only grow; late ones do no harm.
+4. Watermarks only grow; late ones do no harm. Other prefill ranks share the ring, so one may be
+   beyond the newest place that is known here; but it is told whenever it moves, so by no more
+   than a round. What is further ahead counts only once a place behind it proves it (A6): the
+   decode rank gives none before its own watermark.
 
 Not thread-safe: the shell holds a lock. Time is an argument, in monotonic seconds.
 """
@@ -19,6 +22,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from pdwire.staging.effects import Drop, Effect, Endpoint, Place, SendStagingReq
 from pdwire.staging.grid import ChunkGrid
@@ -28,6 +32,10 @@ from pdwire.staging.ring import OVERSIZED, Mark, is_writable
 from pdwire.wire.common import StagingReq, StagingRsp, Watermark
 
 __all__ = ["ChunkState", "Oversized", "PrefillStaging", "Ready", "Waiting", "WaitingFor"]
+
+
+_ROUNDS_AHEAD: Final = 1
+"""How many rounds a watermark may be ahead of every place that is known here."""
 
 
 class WaitingFor(StrEnum):
@@ -41,9 +49,10 @@ class WaitingFor(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Not now; try again when a message has come."""
+    """Not now; try again when a message has come, ``place`` being where it will go if known."""
 
     why: WaitingFor
+    place: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +97,8 @@ class PrefillStaging:
         self._limits = limits or StagingLimits()
         self._rooms: dict[int, dict[str, _Target]] = {}
         self._marks: dict[str, Mark] = {}
+        self._rounds: dict[str, int] = {}  # of the newest place of each session
+        self._doubtful: dict[str, Mark] = {}
         self._asked: deque[tuple[float, _Target]] = deque()  # due times only grow
         self._floors: OrderedDict[tuple[int, str], Place] = OrderedDict()
         self._drops: Counter[str] = Counter()
@@ -158,15 +169,20 @@ class PrefillStaging:
         if (fault := self._fault(target, message.chunk_idx, place)) is not None:
             return self._drop(fault)
         target.chunks[message.chunk_idx] = place
+        self._learn(message.session_id, place)
         return []
 
     def on_watermark(self, message: Watermark, now: float) -> list[Effect]:
-        """WATERMARK: remember it, if it is beyond what is known."""
+        """WATERMARK: remember it, if it is beyond what is known, and not too far."""
         del now
-        known = self._marks.get(message.session_id)
+        session, mark = message.session_id, Mark(message.round, message.tail)
+        known = self._marks.get(session)
         if known is None:
             return self._drop("watermark-unknown-session")
-        self._marks[message.session_id] = max(known, Mark(message.round, message.tail))
+        if mark.round > max(known.round, self._rounds.get(session, 0)) + _ROUNDS_AHEAD:
+            self._doubtful[session] = mark
+            return self._drop("watermark-beyond-places")
+        self._marks[session] = max(known, mark)
         return []
 
     def state(self, room: int, chunk_idx: int, session: str) -> ChunkState:
@@ -201,6 +217,8 @@ class PrefillStaging:
     def forget(self, session: str) -> None:
         """A decode rank registered again or is gone: its ring and watermark begin anew."""
         self._marks.pop(session, None)
+        self._rounds.pop(session, None)
+        self._doubtful.pop(session, None)
         for key in [key for key in self._floors if key[1] == session]:
             del self._floors[key]
         for room in [room for room, targets in self._rooms.items() if session in targets]:
@@ -269,6 +287,13 @@ class PrefillStaging:
         stale = (newest is not None and place <= newest) or self._is_behind(target.session, place)
         return "staging-rsp-stale" if stale else None
 
+    def _learn(self, session: str, place: Place) -> None:
+        """A place was given: watermarks up to it are true, and a doubtful one beyond it is not."""
+        self._rounds[session] = max(place.round, self._rounds.get(session, 0))
+        doubtful = self._doubtful.pop(session, None)
+        if doubtful is not None and doubtful <= (place.round, place.offset):
+            self._marks[session] = max(doubtful, self._marks[session])
+
     def _is_behind(self, session: str, place: Place) -> bool:
         return (place.round, place.offset) < self._marks[session]
 
@@ -276,7 +301,7 @@ class PrefillStaging:
     def _when(place: Place, mark: Mark) -> ChunkState:
         if (place.round, place.offset) < mark:
             return Waiting(WaitingFor.ROOM_END)
-        return Ready(place) if is_writable(place, mark) else Waiting(WaitingFor.WATERMARK)
+        return Ready(place) if is_writable(place, mark) else Waiting(WaitingFor.WATERMARK, place)
 
     def _drop(self, kind: str) -> list[Effect]:
         self._drops[kind] += 1

@@ -50,6 +50,7 @@ def messages(draw: st.DrawFn, world: World, index: int) -> tuple[str, Table]:
     ]
     draw(_own_rules(layouts, derived, fields))
     fields = draw(with_absences(fields, _missing(fields, layouts, set(derived))))
+    _sendable(layouts[-1], {field.name: field for field in fields if field.name not in derived})
     data: Table = {
         "message": draw(_head(world, index, carrier, backends, sign)),
         "absent": speech.absent,
@@ -155,6 +156,35 @@ def _missing(fields: tuple[Drawn, ...], layouts: list[Table], derived: set[str])
         field.name for layout in layouts for field in fields if field.name not in carried(layout)
     }
     return (lacking | {name for layout in layouts for name in _optional(layout)}) - derived
+
+
+def _sendable(newest: Table, fields: dict[str, Drawn]) -> None:
+    """Frames that are always there in the newest layout can say what their fields default to."""
+    frames = newest.get("frames", {})
+    for place in [*frames][: newest.get("counts", [len(frames)])[0]]:
+        entry = frames[place]
+        field = fields.get(field_of(entry) or "")
+        default = None if field is None else field.table.get("absent")
+        if field is None or default is None or isinstance(default, dict):
+            continue
+        own = entry if isinstance(entry, dict) else {"field": entry}
+        empty = own.get("empty", field.table.get("empty"))
+        if not isinstance(empty, dict) and not _says(field, own, default, empty):
+            # A number that its frame has no room for gets the field's own range back.
+            narrow = {"type", "min", "max"} if field.kind.is_int and default != -1 else set[str]()
+            wider = {key: value for key, value in own.items() if key not in narrow}
+            frames[place] = wider if narrow and default != "none" else {**own, "empty": default}
+
+
+def _says(field: Drawn, entry: Table, default: object, empty: object) -> bool:
+    if type(default) is type(empty) and default == empty:
+        return True
+    if isinstance(default, str) and default in {"none", ""}:
+        return default == "" and field.kind.value == "bytes" and empty is None
+    if field.kind.is_int and isinstance(default, int):
+        low, high = entry.get("min", field.low), entry.get("max", field.high)
+        return bool(low <= default <= high) and (default == -1 or "type" not in entry)
+    return default != [] or empty is None
 
 
 @st.composite

@@ -492,6 +492,11 @@ def ready(sender: CommonKVSender) -> None:
     wait_until(lambda: sender.poll() is not KVPoll.Bootstrapping, "metadata")
 
 
+def found(receiver: BaseKVReceiver) -> None:
+    """Wait until the receiver's prefill ranks are found: then what was said is on its way."""
+    wait_until(lambda: receiver.poll() is not KVPoll.Bootstrapping, "the ranks are found")
+
+
 def begin(
     prefill: Manager,
     decode: Manager,

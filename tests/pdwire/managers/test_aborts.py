@@ -13,6 +13,7 @@ from tests.pdwire.managers.fleet import (
     alive,
     begin,
     counter,
+    found,
     hand_over,
     holds,
     loopback,
@@ -103,6 +104,7 @@ class TestInFlight:
         receiver = decode.receiver(ranks[0].address, 7)
         receiver.init()
         receiver.send_metadata(pages(4, 5), aux_index=3)
+        found(receiver)
         receiver.abort()
         return ranks, receiver
 
@@ -291,6 +293,7 @@ def test_no_abort_is_sent_to_a_release_whose_loop_ends_on_it(
     receiver = decode.receiver(prefill.address, 7)
     receiver.init()
     receiver.send_metadata(pages(4, 5), aux_index=3)
+    found(receiver)
     receiver.abort("the client went away")
     assert counter(decode, "unsaid", "ABORT") == 1 - said
     # Sockets keep their order: an abort would have come before what is sent now.

@@ -10,6 +10,7 @@ import pytest
 from tests.pdwire.managers.fleet import (
     Fleet,
     counter,
+    found,
     hand_over,
     memory,
     pages,
@@ -56,6 +57,7 @@ def test_state_without_rows_is_not_waited_for(fleet: Fleet) -> None:
     receiver = decode.receiver(rank.address, 7)
     receiver.init()
     receiver.send_metadata(pages(), aux_index=2, state_indices=[pages()], decode_prefix_len=64)
+    found(receiver)
     text = NotifAux(room=7, pp_rank=0, expected=0)
     [frame] = layout("nixl", "NOTIF_AUX", release=COUNTED).encode(text)
     engine = fleet.engine("nixl")

@@ -24,6 +24,7 @@ from tests.pdwire.managers.fleet import (
     Pair,
     alive,
     counter,
+    found,
     hand_over,
     memory,
     pages,
@@ -238,6 +239,7 @@ def test_decode_is_told_of_rooms_that_it_never_had(fleet: Fleet, backend: str) -
     receiver = decode.receiver(prefill.address, 7)
     receiver.init()
     receiver.send_metadata(pages(4, 5), aux_index=3)
+    found(receiver)
     prefill.status(7, KVPoll.Success)
     wait_until(lambda: receiver.poll() is KVPoll.Success, "a valid room succeeds")
 

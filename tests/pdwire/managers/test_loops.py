@@ -41,6 +41,7 @@ def test_l1_a_message_of_one_letter_is_counted_and_the_room_completes(
     receiver = decode.receiver(prefill.address, 7)
     receiver.init()
     receiver.send_metadata(pages(4, 5), aux_index=3)
+    wait_until(lambda: receiver.poll() is KVPoll.Transferring, "the ranks are found")
 
     prefill.say(b"x")
     prefill.say(*status_frames(backend, room=7, status=4, rank=0))

@@ -76,8 +76,9 @@ def one_room(pair: Pair, room: int, way: str, slot: int) -> str:
     receiver = pair.decode.receiver(pair.prefill.bootstrap_address, room)
     receiver.init()
     sender = pair.prefill.sender(room)
-    sender.init(2, aux_index=slot % 8)
-    receiver.send_metadata(pages(slot, slot + 1), aux_index=slot % 8)
+    row = slot // 2  # a row belongs to one room at a time
+    sender.init(2, aux_index=row)
+    receiver.send_metadata(pages(slot, slot + 1), aux_index=row)
     if way == "receiver aborts":
         receiver.abort()
     open_states = (KVPoll.Bootstrapping,)
@@ -142,14 +143,17 @@ def test_a_finished_room_leaves_no_memory_behind(fleet: Fleet, backend: str, rel
     nothing_is_kept(prefill, decode)
 
 
-def test_a_thousand_rooms_in_flight_at_once(pair: Pair) -> None:
+def test_a_thousand_rooms_in_flight_at_once(fleet: Fleet, backend: str) -> None:
+    source, target = memory(1, rows=1_000), memory(2, rows=1_000)
+    prefill, decode = fleet.prefill(backend, source), fleet.decode(backend, target)
+    pair = Pair(fleet=fleet, prefill=prefill, decode=decode, source=source, target=target)
     ends = []
     for room in range(1_000):
         receiver = pair.decode.receiver(pair.prefill.bootstrap_address, room)
         receiver.init()
         sender = pair.prefill.sender(room)
-        sender.init(1, aux_index=room % 8)
-        receiver.send_metadata(pages(room % 32), aux_index=room % 8)
+        sender.init(1, aux_index=room)
+        receiver.send_metadata(pages(room % 32), aux_index=room)
         ends.append((sender, receiver))
     wait_until(lambda: all(s.poll() is KVPoll.WaitingForInput for s, _ in ends), "metadata")
     for room, (sender, _) in enumerate(ends):

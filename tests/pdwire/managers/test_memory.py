@@ -14,6 +14,7 @@ from tests.pdwire.managers.fleet import (
     alive,
     begin,
     counter,
+    found,
     hand_over,
     memory,
     pages,
@@ -54,6 +55,7 @@ class TestAuxData:
         receiver: CommonKVReceiver = prefill.decode.receiver(prefill.address, 7)
         receiver.init()
         receiver.send_metadata(pages(4, 5), aux_index=ROW)
+        found(receiver)
         return receiver
 
     def say(self, prefill: PlayedPrefill, **facts: Any) -> None:  # noqa: ANN401
@@ -142,6 +144,7 @@ class TestAuxData:
         receiver = prefill.decode.receiver(prefill.address, 7)
         receiver.init()
         receiver.send_metadata(pages(4, 5))
+        found(receiver)
         before = target.copy()
         self.say(prefill, aux_index=0)
         assert not target.changed(before)
@@ -194,19 +197,36 @@ def test_m2_addresses_are_64_bits_wide(fleet: Fleet, backend: str) -> None:
 def test_m3_a_page_beyond_what_the_peer_registered_is_refused(
     fleet: Fleet, backend: str, page: int
 ) -> None:
-    source, target = memory(1), memory(2)
-    prefill, decode = fleet.prefill(backend, source), fleet.decode(backend, target)
-    sender, receiver = begin(prefill, decode, 7, pages(4, page))
-    before = target.copy()
+    prefill = fleet.prefill(backend, memory(1))
+    decode = fleet.played_decode(prefill)
+    decode.register()
+    sender = prefill.sender(7)
+    sender.init(2, aux_index=1)
+    decode.ask(7, pages(4, page))
+    ready(sender)
+    before = decode.memory.copy()
 
     sender.send(pages(1, 2))
 
-    assert settled(sender, receiver) == [KVPoll.Failed, KVPoll.Failed]
-    assert not target.changed(before)
+    assert settled(sender) == [KVPoll.Failed]
+    assert not decode.memory.changed(before)
     if backend == "nixl":  # its registrations say how many pages there are
         assert sender.failure_reason == f"destination pages 4..{page} lie outside 0..31"
-        assert counter(prefill, "bytes") == 0
-    hand_over(prefill, decode, 8, pages(1, 2), pages(4, 5))
+    else:
+        assert "not registered all of the destination" in str(sender.failure_reason)
+
+
+@pytest.mark.parametrize("page", [32, -1, 2**31 - 1])
+def test_m3_a_decode_rank_does_not_announce_a_page_that_it_has_not(
+    fleet: Fleet, backend: str, page: int
+) -> None:
+    prefill, decode = fleet.prefill(backend, memory(1)), fleet.decode(backend, memory(2))
+    receiver = decode.receiver(prefill.bootstrap_address, 7)
+    receiver.init()
+    receiver.send_metadata(pages(4, page), aux_index=2)
+    assert settled(receiver) == [KVPoll.Failed]
+    assert receiver.failure_reason == f"page {page} of 32"
+    assert counter(decode, "sent", "TransferInfo") == 0
 
 
 def test_m3_a_page_below_the_pool_is_refused(fleet: Fleet, backend: str) -> None:
@@ -250,15 +270,16 @@ def test_m3_state_items_and_rows_outside_their_regions_are_refused(
     prefill, decode = fleet.prefill(backend, source), fleet.decode(backend, target)
     before = target.copy()
     cases = [(pages(8), pages(1), 1, "source items"), (pages(1), pages(1), 8, "aux rows here")]
-    if backend == "nixl":
-        cases.append((pages(1), pages(8), 1, "destination items"))
+    cases.append((pages(1), pages(8), 1, "item of state component 0 8 of 8"))
     for room, (src, dst, row, told) in enumerate(cases):
         sender, receiver = begin(
             prefill, decode, room, pages(4, 5), aux=(row, 2), state_indices=[dst]
         )
         sender.send(pages(1, 2), [src])
         assert settled(sender, receiver) == [KVPoll.Failed, KVPoll.Failed]
-        assert told in str(sender.failure_reason)
+        # What decode has not, it does not announce: prefill only hears that the room is over.
+        ends = receiver if told == "item of state component 0 8 of 8" else sender
+        assert told in str(ends.failure_reason)
     assert not target.changed(before)
 
 
@@ -267,7 +288,9 @@ def test_pages_of_another_size_are_refused(fleet: Fleet, backend: str) -> None:
     sender, receiver = begin(prefill, decode, 7, pages(4, 5))
     sender.send(pages(1, 2))
     assert settled(sender, receiver) == [KVPoll.Failed, KVPoll.Failed]
-    assert sender.failure_reason == "pages of 256 bytes here, of 512 bytes there"
+    assert sender.failure_reason == (
+        "KV: pages of 256 bytes here, of 512 bytes there (region 0 here, region 0 there)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -283,7 +306,9 @@ def test_pages_of_another_size_are_refused_where_only_the_first_length_is_told(
     before = target.copy()
     sender.send(pages(1, 2))
     assert settled(sender) == [KVPoll.Failed]
-    assert sender.failure_reason == "pages of 256 bytes here, of 512 bytes there"
+    assert sender.failure_reason == (
+        "KV: pages of 256 bytes here, of 512 bytes there (region 0 here, region 0 there)"
+    )
     assert not target.changed(before)
     receiver.clear()
 
@@ -295,6 +320,7 @@ def test_m1_a_nixl_decode_takes_no_rows_over_the_control_plane(fleet: Fleet) -> 
     receiver = decode.receiver(prefill.address, 7)
     receiver.init()
     receiver.send_metadata(pages(4, 5), aux_index=ROW)
+    found(receiver)
     before = target.copy()
     row = AuxData(room=7, buffer_index=0, aux_index=ROW, data=b"x" * 16)
 

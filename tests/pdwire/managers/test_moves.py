@@ -490,7 +490,10 @@ def test_many_rooms_at_once(fleet: Fleet, backend: str) -> None:
 
 def test_a_room_that_fails_leaves_the_others_alone(fleet: Fleet, backend: str) -> None:
     prefill, decode = fleet.prefill(backend, memory(1)), fleet.decode(backend, memory(2))
-    ends = [begin(prefill, decode, room, pages(2 * room, 2 * room + 1)) for room in range(6)]
+    ends = [
+        begin(prefill, decode, room, pages(2 * room, 2 * room + 1), aux=(1, room))
+        for room in range(6)
+    ]
     loopback(prefill).fail_next("link down")
     ends[3][0].send(pages(6, 7))
     assert settled(*ends[3]) == [KVPoll.Failed, KVPoll.Failed]

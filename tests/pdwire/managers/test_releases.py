@@ -15,7 +15,6 @@ from tests.pdwire.managers.fleet import (
     memory,
     pages,
     settled,
-    wait_until,
 )
 
 from pdwire.rooms import KVPoll
@@ -133,22 +132,34 @@ def test_one_prefill_rank_serves_a_mixed_fleet_at_once(
         assert release in peer.releases
 
 
-def test_a_registration_that_reads_two_ways_is_refused_until_the_release_is_told(
-    fleet: Fleet,
+@pytest.mark.parametrize("told", ["0.5.23", "0.5.12", "0.5.11"])
+def test_a_registration_that_frames_alone_read_two_ways_is_served_whatever_prefill_was_told(
+    fleet: Fleet, told: str
 ) -> None:
-    """Field report V2: one state component of 0.5.12 may be the flat list of 0.5.11."""
+    """Field reports V2, P12: read as the flat lists of 0.5.11, it has a length too many."""
     state = ((1, 8, 1),)
-    target = memory(2, state=state)
-    decode = fleet.decode("mooncake", target, release="0.5.12")
-    deaf = fleet.prefill("mooncake", memory(1, state=state))
-    receiver = decode.receiver(deaf.bootstrap_address, 7)
-    receiver.init()
-    wait_until(lambda: counter(deaf, "dropped", "AmbiguousMessageError") == 1)
-    assert deaf.prefill_side().peers == {}
-    receiver.clear()
+    decode = fleet.decode("mooncake", memory(2, state=state), release="0.5.12")
+    prefill = fleet.prefill("mooncake", memory(1, state=state), release=told)
+    hand_over(prefill, decode, 8, pages(1, 2), pages(4, 5))
+    [peer] = prefill.prefill_side().peers.values()
+    assert "0.5.12" in peer.releases
 
-    told = fleet.prefill("mooncake", memory(1, state=state), release="0.5.12")
-    hand_over(told, decode, 8, pages(1, 2), pages(4, 5))
+
+@pytest.mark.parametrize("release", ["0.5.12", "0.5.14"])
+@pytest.mark.parametrize("regions", [2, 3])
+def test_p12_lists_of_one_length_decide_between_two_readings(
+    fleet: Fleet, release: str, regions: int
+) -> None:
+    """Read flat, the same frames are as many pointers and one length more."""
+    state = ((regions, 8, 1),)
+    source, target = memory(1, state=state), memory(2, state=state)
+    prefill = fleet.prefill("mooncake", source)
+    decode = fleet.decode("mooncake", target, release=release)
+    sender, receiver = begin(prefill, decode, 7, pages(4, 5), state_indices=[pages(3)])
+    sender.send(pages(1, 2), [pages(6)])
+    assert settled(sender, receiver) == [KVPoll.Success, KVPoll.Success], sender.failure_reason
+    for found, sent in zip(target.state[0], source.state[0], strict=True):
+        np.testing.assert_array_equal(found[3], sent[6])
 
 
 def test_what_a_release_cannot_say_fails_the_room_with_the_reason(
@@ -160,7 +171,7 @@ def test_what_a_release_cannot_say_fails_the_room_with_the_reason(
     two = fleet.decode(backend, memory(2, state=(*STATE, *STATE), **facts), release="0.5.8")
     receiver = two.receiver(prefill.bootstrap_address, 7)
     receiver.init()
-    assert receiver.poll() is KVPoll.Failed
+    assert settled(receiver) == [KVPoll.Failed]
     assert "KVArgsRegisterInfo" in str(receiver.failure_reason)
 
     one = fleet.decode(backend, memory(2, **facts), release="0.5.8")
@@ -176,5 +187,5 @@ def test_a_nixl_release_that_takes_all_memory_for_vram_is_not_told_of_dram(fleet
     decode = fleet.decode("nixl", memory(2), release="0.5.12")
     receiver = decode.receiver(prefill.bootstrap_address, 7)
     receiver.init()
-    assert receiver.poll() is KVPoll.Failed
+    assert settled(receiver) == [KVPoll.Failed]
     assert "dst_kv_mem_kinds" in str(receiver.failure_reason)

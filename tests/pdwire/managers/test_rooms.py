@@ -14,6 +14,7 @@ from tests.pdwire.managers.fleet import (
     alive,
     begin,
     counter,
+    found,
     hand_over,
     holds,
     loopback,
@@ -38,6 +39,7 @@ def asked(decode: Manager, address: str, room: int) -> CommonKVReceiver:
     receiver = decode.receiver(address, room)
     receiver.init()
     receiver.send_metadata(pages(4, 5), aux_index=3)
+    found(receiver)
     return receiver
 
 

@@ -185,7 +185,7 @@ def test_pages_that_are_not_whole_heads_fail_with_the_numbers(fleet: Fleet, back
     receiver = decode.receiver(source.address, 7)
     receiver.init()
     receiver.send_metadata(numbers(4, 64, 1), aux_index=1)
-    assert receiver.poll() is KVPoll.Failed
+    assert settled(receiver) == [KVPoll.Failed]
     assert receiver.failure_reason == (
         "staging: a page of 256 bytes does not split into 12 heads of tokens"
     )

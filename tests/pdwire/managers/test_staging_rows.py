@@ -14,6 +14,7 @@ from tests.pdwire.managers.fleet import (
     PlayedPrefill,
     alive,
     counter,
+    found,
     holds,
     loopback,
     pages,
@@ -65,7 +66,8 @@ class Played:
         """A room that is waiting for its data."""
         receiver: CommonKVReceiver = self.decode.receiver(self.ranks[0].address, room)
         receiver.init()
-        receiver.send_metadata(dst, aux_index=3)
+        receiver.send_metadata(dst, aux_index=room % 8)
+        found(receiver)
         self._lengths[room] = len(dst)
         return receiver
 
@@ -519,16 +521,18 @@ def test_s7_a_room_whose_write_fails(fleet: Fleet, backend: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", [64, -1])
-def test_s7_a_chunk_that_cannot_be_scattered(fleet: Fleet, backend: str, wrong: int) -> None:
-    """Destination pages that this decode rank does not have: its own mistake, and its reason."""
+def test_s7_a_page_that_decode_has_not_is_never_announced(
+    fleet: Fleet, backend: str, wrong: int
+) -> None:
+    """Its scheduler's own mistake, told to it before a peer hears of the pages."""
     source = prefill_side(fleet, backend, 2)
     target = decode_side(fleet, backend, 1, staging_bytes=6 * page_bytes())
     bad, good = requests(source, target, [4, 9])
     bad.dst[2] = wrong
     before = [mem.copy() for mem in target.memories]
-    bad.begin().send()
+    bad.begin()
     wait_until(lambda: bad.receivers[0].poll() is KVPoll.Failed)
-    assert f"scatter of chunk 0: page {wrong}" in str(bad.receivers[0].failure_reason)
+    assert bad.receivers[0].failure_reason == f"page {wrong} of 64"
     untouched(target, before, numbers(0, 64, 0))
     settled(*bad.senders)
     bad.clear()

@@ -201,7 +201,7 @@ class TestLostPrefill:
         address = pair.prefill.bootstrap_address
         receiver = pair.decode.receiver(address, 7)
         receiver.init()
-        assert receiver.poll() is KVPoll.WaitingForInput
+        wait_until(lambda: receiver.poll() is KVPoll.WaitingForInput, "the ranks are found")
         assert pair.prefill.bootstrap is not None
         pair.prefill.bootstrap.close()
         assert settled(receiver) == [KVPoll.Failed]

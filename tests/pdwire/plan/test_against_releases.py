@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pdwire.plan import dcp_token_plan, group_contiguous, head_slice, pp_regions
+from pdwire.plan import Stage, dcp_token_plan, group_contiguous, head_slice, pp_regions
 from pdwire_conformance.peers.errors import PeerUnavailable
 from pdwire_conformance.peers.wheels import fetch
 
@@ -63,13 +63,13 @@ HEADS = {
 }
 TOKENS = [token_case() for _ in range(40)]
 STAGES = [
-    {"ask": "stage", "n_src": n_src, "n_dst": n_dst, "start_layer": start, "mla": mla}
-    for n_src, n_dst, start, mla in [
-        *((4, 8, start, False) for start in (0, 2)),
-        *((2, 4, start, False) for start in (0, 1)),
-        *((8, 10, 0, False), (4, 10, 2, False), (6, 6, 3, False)),
-        *((2, 6, start, True) for start in (0, 2, 4)),
-        (5, 5, 7, True),
+    {"ask": "stage", "n_src": n, "n_dst": to, "start_layer": start, "mla": mla, "pp_size": size}
+    for n, to, start, mla, size in [
+        *((4, 8, start, False, 2) for start in (0, 2)),
+        *((2, 4, start, False, 2) for start in (0, 1)),
+        *((8, 10, 0, False, 1), (4, 10, 2, False, 2), (6, 6, 3, False, 1)),
+        *((2, 6, start, True, 3) for start in (0, 2, 4)),
+        (5, 5, 7, True, 1),
     ]
 ]
 
@@ -124,6 +124,18 @@ def test_which_tokens_a_dcp_rank_keeps(told: tuple[str, list[tuple[Case, Any]]])
 
 
 def test_which_layers_a_stage_writes(told: tuple[str, list[tuple[Case, Any]]]) -> None:
+    """As the releases do, but where they guess: a stage beside a draft model's regions."""
+    guessed = []
     for case, answer in asked(told, "stage"):
-        sizes = {name: value for name, value in case.items() if name != "ask"}
-        assert list(pp_regions(**sizes).dst) == answer, case
+        start, n_src = case["start_layer"], case["n_src"] // (1 if case["mla"] else 2)
+        stages = 1 if n_src == case["n_dst"] else case["pp_size"]
+        stage = Stage(
+            start_layer=start, pp_rank=start // n_src if stages > 1 else 0, pp_size=stages
+        )
+        try:
+            found = pp_regions(case["n_src"], case["n_dst"], mla=case["mla"], stage=stage)
+        except ValueError:
+            guessed.append((case["n_src"], case["n_dst"]))
+        else:
+            assert list(found.dst) == answer, case
+    assert guessed == [(4, 10)]

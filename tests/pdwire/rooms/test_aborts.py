@@ -309,12 +309,15 @@ def test_who_was_told_that_nobody_opened_the_room_aborts_too(
 def test_an_abort_of_metadata_that_came_after_the_room_was_closed(
     rooms: Rooms, info: MakeInfo
 ) -> None:
+    """Field report H3: it was answered, so its abort is explained, and nothing of it is kept."""
     rooms.open(7, 0)
     rooms.close(7, 0)
-    rooms.on_transfer_info(info(), PEER_A, 1)
-    rooms.on_abort(abort(), 2)
+    effects = rooms.on_transfer_info(info(), PEER_A, 1)
+    assert told(effects) == {A: (KVPoll.Failed, "the prefill side gave the request up")}
+    assert rooms.on_abort(abort(), 2) == [ack()]
     rooms.open(7, 3)
-    assert rooms.status(7) is KVPoll.Failed, "its pages are given back already"
+    assert rooms.status(7) is KVPoll.Bootstrapping
+    assert rooms.infos(7) == {}
 
 
 @pytest.mark.parametrize("how", ["no address in the message", "an address that does not decode"])

@@ -324,3 +324,92 @@ def test_a_failure_without_a_reason_gets_one(rooms: DecodeRooms) -> None:
     sent_room(rooms)
     rooms.on_status(said(KVPoll.Failed, 3), 1)
     assert rooms.reason(7) == "prefill rank 3 failed"
+
+
+# ------------------------------------------------------ what is asked for, and by whom
+
+
+def asked_room(rooms: DecodeRooms, *, answering: tuple[int, ...] = (0, 1)) -> int:
+    life = rooms.open(7, HERE, 0)
+    rooms.resolved(7, [P0, P1], len(answering), 0, asked=(0, 1), answering=answering)
+    return life
+
+
+def test_a9_a_dummy_may_fail_a_room_and_acknowledge_but_not_succeed_it(rooms: DecodeRooms) -> None:
+    asked_room(rooms, answering=(1,))
+    assert rooms.sent_metadata(7, 0)
+    for rank in (0, 2):
+        assert rooms.on_status(said(KVPoll.Success, rank), 1) == [Drop(kind="status-foreign-rank")]
+    assert rooms.on_status(said(KVPoll.Failed, 2), 1) == [Drop(kind="status-foreign-rank")]
+    assert rooms.on_status(said(KVPoll.Failed, 0, reason="unknown peer"), 1) == aborts(1, P0, P1)
+    for rank in (2, 1, 1):
+        rooms.on_abort_ack(acked(rank, 1), 2)
+    assert not rooms.pages_released(7)
+    rooms.on_abort_ack(acked(0, 1), 2)
+    assert rooms.pages_released(7)
+
+
+def test_a4_generations_begin_where_they_are_told_to() -> None:
+    rooms = DecodeRooms(LIMITS, first_generation=500)
+    sent_room(rooms)
+    assert rooms.abort(7, "no", 1) == aborts(500, P0, P1)
+    assert rooms.on_abort_ack(acked(0, 1), 1) == [Drop(kind="ack-stale")]
+
+
+@pytest.mark.parametrize("row", [None, -1])
+def test_p8_a_room_without_a_row_waits_for_none(rooms: DecodeRooms, row: int | None) -> None:
+    asked_room(rooms)
+    assert rooms.lend_row(7, row, [16, 0, 64], over_tcp=True) is None
+    rooms.sent_metadata(7, 0)
+    for rank in (0, 1):
+        rooms.on_status(said(KVPoll.Success, rank), 1)
+    assert rooms.status(7) is KVPoll.Success
+
+
+def test_p8_buffers_without_bytes_are_not_waited_for_and_staging_is(rooms: DecodeRooms) -> None:
+    asked_room(rooms)
+    assert rooms.lend_row(7, 3, [16, 0, 64], over_tcp=True) is None
+    rooms.sent_metadata(7, 0)
+    rooms.hold_success(7)
+    for rank in (0, 1):
+        rooms.on_status(said(KVPoll.Success, rank), 1)
+    rooms.on_row_refused(7, "too long", 1)
+    assert rooms.status(7) is KVPoll.Transferring, "the right one may come while staging goes on"
+    rooms.on_row(7, 0, 2)
+    rooms.on_row(7, 2, 2)
+    assert rooms.status(7) is KVPoll.Transferring
+    rooms.release_success(7, 3)
+    assert rooms.status(7) is KVPoll.Success
+    assert rooms.on_row(7, 0, 4) == [Drop(kind="row-room-not-transferring")]
+    assert rooms.on_row_refused(7, "late", 4) == [Drop(kind="row-room-not-transferring")]
+
+
+def test_p8_what_did_not_come_is_named_when_the_time_is_over(rooms: DecodeRooms) -> None:
+    asked_room(rooms)
+    rooms.lend_row(7, 3, [16, 0, 64, 8], over_tcp=True)
+    rooms.sent_metadata(7, 0)
+    rooms.on_row(7, 2, 1)
+    for rank in (0, 1):
+        rooms.on_status(said(KVPoll.Success, rank), 1)
+    rooms.tick(20)
+    assert rooms.reason(7) == "aux buffers 0, 3 of 4 did not come within 20 s"
+
+
+@pytest.mark.parametrize("end", ["success", "failed", "closed", "never sent"])
+def test_p10_a_row_belongs_to_one_room_until_that_is_done(rooms: DecodeRooms, end: str) -> None:
+    asked_room(rooms)
+    rooms.lend_row(7, 3, [16])
+    rooms.open(8, HERE, 0, endpoints=[P0], expected=1)
+    if end != "never sent":
+        rooms.sent_metadata(7, 0)
+        assert rooms.lend_row(8, 3, [16]) == "aux row 3 belongs to room 7, which is not done"
+        assert rooms.lend_row(8, 4, [16]) is None
+    if end == "success":
+        for rank in (0, 1):
+            rooms.on_status(said(KVPoll.Success, rank), 1)
+    elif end == "failed":
+        rooms.abort(7, "no", 1)
+    elif end == "closed":
+        rooms.close(7, 1)
+    assert rooms.lend_row(8, 3, [16]) is None
+    assert rooms.counts().get("rows-refused", 0) == (end != "never sent")

@@ -167,6 +167,15 @@ class Rooms(RuleBasedStateMachine):
     def lose(self, pick: int) -> None:
         self.world.lose(self.world.letters[pick % len(self.world.letters)])
 
+    @precondition(lambda self: self.open_at(Prefill, Decode))
+    @rule(pick=PICKS)
+    def lie(self, pick: int) -> None:
+        """A stranger gives a room up, and claims that it succeeded, failed, and was let go."""
+        _, room = self.pick_at(Prefill, Decode, pick=pick)
+        before = [(n, n.rooms.status(room)) for n in self.nodes()]
+        self.world.lie(room)
+        assert before == [(n, n.rooms.status(room)) for n in self.nodes()]
+
     @precondition(lambda self: not self.calm)
     @rule(seconds=st.sampled_from([0.0, 1.0, 30.0, 60.0]))
     def pass_time(self, seconds: float) -> None:

@@ -140,7 +140,8 @@ class Decode(Node):
 
     def start(self) -> None:
         self.incarnation += 1
-        self.rooms = DecodeRooms(LIMITS)
+        # A generation never comes again, not over restarts either (A4).
+        self.rooms = DecodeRooms(LIMITS, first_generation=self.incarnation * 10_000)
         self.peer = peer_name(self.index, self.incarnation)
         self.lives: dict[int, int] = {}
         self.leases: list[Lease] = []
@@ -159,6 +160,7 @@ class World:
         self.leases: dict[int, Lease] = {}
         self.aborts_sent: Counter[tuple[int, Endpoint, int | None]] = Counter()
         self._serial = count(1)
+        self._lies = count(1)
 
     # --------------------------------------------------------------- requests
 
@@ -191,8 +193,10 @@ class World:
 
     def open_decode(self, decode: int, plan: Plan) -> None:
         node = self.decodes[decode]
-        life = node.rooms.open(
-            plan.room, "prefill:1", self.now, endpoints=PREFILLS, expected=len(plan.wants(decode))
+        life = node.rooms.open(plan.room, "prefill:1", self.now)
+        wanted = plan.wants(decode)
+        node.rooms.resolved(
+            plan.room, PREFILLS, len(wanted), self.now, asked=range(RANKS), answering=wanted
         )
         node.lives[plan.room] = life
         node.ended.pop(plan.room, None)
@@ -307,6 +311,25 @@ class World:
             prefill = self.prefills[letter.to]
             letter.heard_by = prefill.incarnation
             self.carry_out(prefill, self._hear_prefill(prefill, letter))
+
+    def lie(self, room: int) -> None:
+        """Somebody who takes part in nothing says of a room whatever ends it (A9, A12)."""
+        for prefill in self.prefills:
+            told = AbortNotification(
+                room=room, decode_ip="10.9.0.1", decode_port=9, generation=self._lie()
+            )
+            for effect in prefill.rooms.on_abort(told, self.now):
+                assert not isinstance(effect, SendStatus), "a stranger has ended a room"
+        for decode in self.decodes:
+            for status in (KVPoll.Success, KVPoll.Failed):
+                said = KVStatus(room=room, status=int(status), prefill_rank=99)
+                self.carry_out(decode, decode.rooms.on_status(said, self.now))
+            for hold in list(decode.rooms._holds._by_generation):
+                ack = AbortAck(room=room, prefill_rank=99, generation=hold)
+                self.carry_out(decode, decode.rooms.on_abort_ack(ack, self.now))
+
+    def _lie(self) -> int:
+        return next(self._lies)
 
     def lose(self, letter: Letter) -> None:
         self.letters.remove(letter)

@@ -522,3 +522,35 @@ def test_counts_say_what_there_is() -> None:
 def test_limits_are_positive() -> None:
     with pytest.raises(ValueError, match="parked_s must be positive, not 0"):
         replace(StagingLimits(), parked_s=0)
+
+
+@pytest.mark.parametrize(("chunk", "pages"), [(9, 2), (5, 2), (1, 7), (3, 4)])
+def test_a12_a_chunk_that_no_grid_has_is_refused(chunk: int, pages: int) -> None:
+    decode = make()
+    open_room(decode, pages=10)
+    dropped = decode.on_staging_req(req(chunk, pages), 0.0)
+    assert dropped == [Drop(kind="staging-req-no-such-chunk")]
+
+
+def test_a12_what_a_stranger_asks_for_is_neither_counted_against_the_grid_nor_waited_for() -> None:
+    decode = make()
+    open_room(decode, pages=10)
+    place(decode, chunk=9, pages=1)
+    for chunk, pages in ((0, 4), (1, 4), (2, 2)):
+        place(decode, chunk=chunk, pages=pages)
+    for chunk, pages in ((0, 4), (1, 4), (2, 2)):
+        assert not decode.complete(7)
+        decode.scattered(write(decode, chunk, 4 * chunk, pages), 0.0)
+    assert decode.complete(7)
+    decode.close_room(7, 0.0, quiet=True)
+    assert decode.ring.drained()
+
+
+def test_a9_only_writers_that_were_asked_count() -> None:
+    decode = make()
+    open_room(decode, writer_ranks=(0, 1))
+    place(decode)
+    assert decode.on_chunk_ready(ready(0), 0.0) == []
+    assert decode.on_chunk_ready(ready(99), 0.0) == [Drop(kind="chunk-foreign-writer")]
+    assert decode.on_chunk_ready(ready(0), 0.0) == [Drop(kind="chunk-doubled")]
+    assert scatter_of(decode.on_chunk_ready(ready(1), 0.0)).num_pages == 4

@@ -270,3 +270,34 @@ def test_counts_say_what_there_is() -> None:
         "chunks-placed": 1,
         "chunks-oversized": 1,
     }
+
+
+def test_a6_a_watermark_beyond_every_place_counts_once_a_place_proves_it() -> None:
+    """Other prefill ranks share the ring, so it may be true; this rank has been idle, perhaps."""
+    prefill = PrefillStaging()
+    want(prefill)
+    assert prefill.on_watermark(mark(9, 50), 0.0) == [Drop(kind="watermark-beyond-places")]
+    assert prefill.watermark(SESSION) == Mark(0, 0)
+    prefill.on_staging_rsp(rsp(0, 60, 9, 76), 0.0)
+    assert prefill.watermark(SESSION) == Mark(9, 50)
+    assert state(prefill) == Ready(Place(9, 60, 76))
+
+
+def test_a6_a_watermark_that_a_place_contradicts_is_forgotten() -> None:
+    prefill = PrefillStaging()
+    want(prefill)
+    prefill.on_staging_rsp(rsp(0, 0, 0, 16), 0.0)
+    prefill.on_watermark(mark(999_999_999, 0), 0.0)
+    assert state(prefill) == Ready(Place(0, 0, 16)), "nothing was taken back"
+    prefill.on_staging_rsp(rsp(1, 0, 2, 16), 0.0)
+    assert state(prefill, 1) == Waiting(WaitingFor.WATERMARK)
+    prefill.on_watermark(mark(2, 0), 0.0)
+    assert state(prefill, 1) == Ready(Place(2, 0, 16))
+
+
+def test_a6_watermarks_that_move_by_a_round_are_followed_without_a_place() -> None:
+    prefill = PrefillStaging()
+    want(prefill)
+    for round_ in range(1, 100):
+        assert prefill.on_watermark(mark(round_, 0), 0.0) == []
+    assert prefill.watermark(SESSION) == Mark(99, 0)
