@@ -231,9 +231,7 @@ def test_a5_the_engine_forgets_a_peer_that_failed_until_it_registers_again(
     sick = ward(fleet, backend, 1)
     engine = loopback(sick.prefill)
     hand_over(sick.prefill, sick.decodes[0], 0, pages(1, 2), pages(4, 5))
-    rooms = [
-        begin(sick.prefill, sick.decodes[0], n, pages(4, 5), aux=(1, n)) for n in range(1, 4)
-    ]
+    rooms = [begin(sick.prefill, sick.decodes[0], n, pages(4, 5), aux=(1, n)) for n in range(1, 4)]
     for sender, receiver in rooms:
         engine.fail_next("the link is down")
         sender.send(pages(1, 2))
