@@ -403,6 +403,8 @@ class World:
         key = (effect.room, effect.endpoint, effect.generation)
         node.acks[key] += 1
         assert node.acks[key] <= self.aborts_sent[key], f"acknowledged too often: {key}"
+        if effect.endpoint not in DECODES:
+            return  # the stranger's, whom nobody plays
         message = AbortAck(room=effect.room, prefill_rank=node.index, generation=effect.generation)
         to = DECODES.index(effect.endpoint)
         self._post(node, "ack", message.to_zmq(), to, effect.room)
