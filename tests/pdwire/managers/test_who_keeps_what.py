@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tests.pdwire.managers.fleet import (
 )
 
 from pdwire.rooms import KVPoll
+from pdwire.staging import DecodeStaging, Scatter
 
 EVERY = pytest.mark.parametrize("backend", ["mooncake", "nixl", "mori", "ascend"])
 
@@ -189,3 +191,45 @@ def test_p4_prefill_refuses_what_it_cannot_know_with_the_region(fleet: Fleet) ->
         sender.failure_reason
     )
     assert not decode.memory.changed(before)
+
+
+@pytest.mark.parametrize("backend", ["mooncake", "nixl"])
+def test_a_scatter_into_pages_that_the_room_did_not_announce_is_refused(
+    fleet: Fleet, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guard stands before decode's own writes as well, whatever asks for them."""
+    pytest.importorskip("torch")
+    whole = DecodeStaging._scatter
+
+    def astray(*args: Any) -> Scatter:  # noqa: ANN401  # as the core's
+        return replace(whole(*args), pages=whole(*args).pages + 1)
+
+    facts: dict[str, Any] = {"total_kv_head_num": 4, "page_size": 4}
+    server = fleet.server()
+    prefills = [
+        fleet.prefill(
+            backend,
+            memory(n, item=128, **facts),
+            bootstrap=server,
+            parallel=place(tp=2, tp_rank=n),
+            staging_bytes=1 << 16,
+        )
+        for n in range(2)
+    ]
+    target = memory(9, item=256, **facts)
+    decode = fleet.decode(backend, target, staging_bytes=1 << 16)
+    monkeypatch.setattr(DecodeStaging, "_scatter", astray)
+    before = target.copy()
+    receiver = decode.receiver(server.address, 7)
+    receiver.init()
+    receiver.send_metadata(pages(4, 9), aux_index=2)
+    for prefill in prefills:
+        sender = prefill.sender(7)
+        sender.init(2, aux_index=1)
+        ready(sender)
+        sender.send(pages(1, 2))
+    assert settled(receiver) == [KVPoll.Failed]
+    assert "lie outside what the request announced: region 0, page 5" in str(
+        receiver.failure_reason
+    )
+    assert all((a == b).all() for a, b in zip(target.kv, before, strict=False))
