@@ -82,6 +82,8 @@ class Asker:
         running = asyncio.get_running_loop().create_task(self._guarded(task))
         self._tasks.add(running)
         running.add_done_callback(self._tasks.discard)
+        # A task that is cancelled before its first step never comes to what it guards.
+        running.add_done_callback(lambda _: task.close())
 
     def close(self, deadline_s: float = 10.0) -> None:
         """Give up whatever is asked, and join; ``RuntimeError`` when the thread does not end."""

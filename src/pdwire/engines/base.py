@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic, sleep
-from typing import Final, Protocol, final
+from typing import Final, Protocol, final, runtime_checkable
 
 from pdwire.plan import Blocks
 
@@ -34,6 +34,7 @@ __all__ = [
     "EngineUnsettled",
     "Failed",
     "Region",
+    "SeesPeers",
     "Transfer",
     "progress",
     "wait",
@@ -160,6 +161,14 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Deregisters everything and forgets all peers. Allowed more than once."""
+
+
+@runtime_checkable
+class SeesPeers(Protocol):
+    """An engine that can say what a peer has registered; not every engine can."""
+
+    def lengths_at(self, session_id: str, addresses: Sequence[int]) -> tuple[int, ...]:
+        """Bytes of the region of a peer that begins at each address; 0 where it is not known."""
 
 
 @final

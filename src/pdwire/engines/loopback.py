@@ -163,6 +163,11 @@ class LoopbackEngine:
             raise EngineError(f"peer {session_id!r} is gone")
         peer.put(self._session_id, text)
 
+    def lengths_at(self, session_id: str, addresses: Sequence[int]) -> tuple[int, ...]:
+        """See `SeesPeers`."""
+        peer = self._fabric.find(session_id)
+        return tuple(peer.memory.length_at(a) if peer is not None else 0 for a in addresses)
+
     def close(self) -> None:
         """See `Engine`; peers that write here from now on fail."""
         self._fabric.leave(self._session_id, self._port)

@@ -53,6 +53,11 @@ class Memory:
             self._open, self._tables = counted, _tables(counted)
         return gone
 
+    def length_at(self, address: int) -> int:
+        """Bytes of the region that begins at an address; 0: none does."""
+        with self._lock:
+            return next((r.length for r in self._open if r.address == address), 0)
+
     def clear(self) -> list[Region]:
         """Closes everything; returns what was open."""
         with self._lock:

@@ -40,6 +40,8 @@ BATCH_BLOCKS: Final = 16_384
 """Blocks of one request."""
 BATCH_BYTES: Final = 1 << 40
 """Bytes of one request: no limit that matters."""
+_LARGEST: Final = 1 << 48
+"""No region is longer: what reads so was not a length."""
 THREADS: Final = 8
 """UCX workers that share the blocks of a request, as many as the releases' prefill side has."""
 WORKER_BLOCKS: Final = 1024
@@ -172,6 +174,12 @@ class NixlEngine:
         target = _rows(blocks.dst[keep], blocks.size[keep], np.int64(dst_device))
         route = _Route(self._agent, session_id, src_kind, dst_kind, self._leftover)
         return _Requests(route, source, target, notify or b"")
+
+    def lengths_at(self, session_id: str, addresses: Sequence[int]) -> tuple[int, ...]:
+        """See `SeesPeers`: metadata lists regions as address, length, device, 8 bytes each."""
+        with self._lock:
+            metadata = self._peers.get(session_id, b"")
+        return tuple(_length_in(metadata, address) for address in addresses)
 
     def notifications(self) -> list[tuple[str, bytes]]:
         """See `Engine`."""
@@ -356,3 +364,13 @@ def _rows(address: U64Array, size: U64Array, device: I64Array | np.int64) -> U64
     rows = np.empty((len(address), 3), np.uint64)
     rows[:, 0], rows[:, 1], rows[:, 2] = address, size, device
     return rows
+
+
+def _length_in(metadata: bytes, address: int) -> int:
+    """Bytes of the region that begins at an address, as metadata of NIXL 1.5 says; 0: not said."""
+    key = address.to_bytes(8, "little")
+    at = metadata.find(key)
+    if at < 0 or metadata.find(key, at + 1) >= 0:  # an address that stands there twice says nothing
+        return 0
+    size = int.from_bytes(metadata[at + 8 : at + 16], "little")
+    return size if size < _LARGEST else 0

@@ -27,6 +27,7 @@ from pdwire.bootstrap.mapping import RankMapping, Sizes, Target, map_ranks
 from pdwire.errors import WireError
 from pdwire.frames import I32Array
 from pdwire.managers.agreement import disagreement
+from pdwire.managers.announced import Announced
 from pdwire.managers.finding import Ask, Finder, Found
 from pdwire.managers.heartbeat import Heart
 from pdwire.managers.lengths import LengthError
@@ -120,7 +121,8 @@ class DecodeSide:
         """Room -> life, once its backend's hooks know of the connection too."""
         self._kept: dict[int, tuple[int, Metadata]] = {}
         """Room -> life and metadata that was sent before the ranks were found."""
-        self._aux_rows: dict[int, int | None] = {}
+        self._announced: dict[int, tuple[int, Announced]] = {}
+        """Room -> life, and what it may be written: the first answer that a scheduler gave."""
         self._lines: dict[tuple[str, int], tuple[Line, ...]] = {}
         self._prefills: set[str] = set()
         self._shut: str | None = None
@@ -181,24 +183,26 @@ class DecodeSide:
 
     def _take_aux(self, message: AuxData) -> None:
         """Write a row that came over the control plane: an active room's own, nothing else."""
-        with self.lock:
-            status, row = self.rooms.status(message.room), self._aux_rows.get(message.room)
-        if status is not KVPoll.Transferring:
-            self.core.counters.add("dropped", "aux-room-not-active")
-            return
-        if message.aux_index != row:  # another room's, if anybody's
-            self.core.counters.add("dropped", "aux-foreign-row")
-            return
-        try:
-            memory = self.core.aux_memory
-            memory.write_row(message.buffer_index, message.aux_index, message.data)
-        except OutOfBounds as error:
-            if self.core.counters.add("dropped", "aux-out-of-bounds") == 1:
-                _LOG.warning("room %s: AUX_DATA refused: %s", message.room, error)
-            reason = f"AUX_DATA refused: {error}"
-            self.apply(lambda now: self.rooms.on_row_refused(message.room, reason, now))
-        else:
+        reason = None
+        with self.lock:  # while it is written the room cannot end, nor its row be given away
+            if self.rooms.status(message.room) is not KVPoll.Transferring:
+                self.core.counters.add("dropped", "aux-room-not-active")
+                return
+            announced = self.announced(message.room)
+            if announced is None or message.aux_index != announced.aux_index:
+                self.core.counters.add("dropped", "aux-foreign-row")  # another room's, perhaps
+                return
+            try:
+                memory = self.core.aux_memory
+                memory.write_row(message.buffer_index, message.aux_index, message.data)
+            except OutOfBounds as error:
+                reason = f"AUX_DATA refused: {error}"
+        if reason is None:
             self.apply(lambda now: self.rooms.on_row(message.room, message.buffer_index, now))
+            return
+        if self.core.counters.add("dropped", "aux-out-of-bounds") == 1:
+            _LOG.warning("room %s: %s", message.room, reason)
+        self.apply(lambda now: self.rooms.on_row_refused(message.room, reason, now))
 
     def tick(self) -> None:
         """Let deadlines pass, and take what the engine has to say."""
@@ -260,6 +264,12 @@ class DecodeSide:
         else:
             self._link(ask, found, lines)
 
+    def announced(self, room: int) -> Announced | None:
+        """What the open life of a room may be written; ``None`` before its scheduler said it."""
+        with self.lock:
+            life, announced = self._announced.get(room, (0, None))
+            return announced if life == self.rooms.life_of(room) else None
+
     def tell_late(self, room: int, life: int, prefill: str) -> None:
         """A room is over that never asked for its ranks: they are told, as soon as possible."""
         self._finder.want(prefill, self._ask(room, life, None))
@@ -275,11 +285,14 @@ class DecodeSide:
         What cannot be said, or may not be asked for, fails the room with the reason: here, before
         anybody is found.
         """
-        announced = metadata.kv_indices, metadata.aux_index, metadata.state_indices
         try:
-            self.core.announce(*announced)
+            announced = self.core.announce(
+                metadata.kv_indices, metadata.aux_index, metadata.state_indices
+            )
             with self.lock:
                 is_linked = self._linked.get(room) == life
+                if self._announced.get(room, (None,))[0] != life:
+                    self._announced[room] = life, announced
             if not is_linked:
                 self.core.metadata(room, 1, metadata.facts, is_dummy=False)
         except (OutsideRequest, LengthError, WireError) as error:
@@ -341,8 +354,6 @@ class DecodeSide:
                     return
                 taken = self.rooms.lend_row(room, metadata.aux_index, sizes, over_tcp=over_tcp)
                 wanted = taken is None and self.rooms.sent_metadata(room, time.monotonic())
-                if wanted:
-                    self._aux_rows[room] = metadata.aux_index
             if taken is not None:
                 self.abort(room, taken, life)
             if not wanted:
@@ -368,7 +379,7 @@ class DecodeSide:
             if life is not None and self.rooms.life_of(room) not in {None, life}:
                 return
             effects = self.rooms.close(room, time.monotonic())
-            for shelf in (self._kept, self._connections, self._linked, self._aux_rows):
+            for shelf in (self._kept, self._connections, self._linked, self._announced):
                 shelf.pop(room, None)
         self.core.run(effects)
         self.core.on_room_closed(room)

@@ -11,12 +11,13 @@ __all__ = ["aux_lens", "state_pairs"]
 
 
 def aux_lens(args: KVArgs, peer: Peer) -> list[int]:
-    """Bytes of a row in each auxiliary buffer of the peer.
+    """Bytes of a row in each auxiliary buffer of the peer (field report P3).
 
-    Only Mori's descriptions say how long a buffer is, no wire how long a row is. All buffers of one
-    side have equally many rows; where the peer's have that with our rows, its rows are ours.
-    Mooncake and NIXL say nothing: there the receiver finds out whether its own row was written
-    (:class:`pdwire.managers.memory.RowSeal`; field report P3).
+    No wire says how long a row is, and only Mori's how long a buffer is; NIXL's metadata says it
+    too (:class:`pdwire.engines.SeesPeers`). All buffers of one side have equally many rows. So
+    where the peer's have that with our rows, its rows are ours; where they do not, or a single
+    buffer has another number of them than ours, rows there may have another length: refused. Over
+    Mooncake nobody knows, and rows are taken to be ours, as in every release.
 
     Raises:
         LengthError: the sides hold other numbers of buffers, or rows of other lengths.
@@ -32,6 +33,12 @@ def aux_lens(args: KVArgs, peer: Peer) -> list[int]:
                 f"aux buffer {n}: rows of {ours[n]} bytes here, a buffer of {size} bytes there; "
                 f"aux buffer {first}: rows of {ours[first]} bytes, a buffer of {whole}"
             )
+    if len(sizes) == 1 and sizes[0][1] != args.aux_data_lens[sizes[0][0]]:
+        n, size = sizes[0]
+        raise LengthError(
+            f"aux buffer {n}: {args.aux_data_lens[n]} bytes here in rows of {ours[n]}, {size} "
+            "bytes there: rows there may be longer or more, and no other buffer tells"
+        )
     return ours
 
 

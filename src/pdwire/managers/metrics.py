@@ -30,16 +30,22 @@ _COUNTERS: Final[dict[str, tuple[str, str]]] = {
     "loop_errors": ("error", "Faults of our own that a thread outlived"),
     "bytes": ("direction", "Bytes that the engine moved"),
     "rooms_events": ("event", "What befell rooms without anybody asking for it"),
+    "bootstrap": ("event", "What befell the talk with bootstrap servers"),
+    "heartbeats": ("result", "Questions whether a prefill side lives"),
     "staging_chunks": ("way", "Chunks of staged rooms by the way they went"),
 }
 """Family of counts -> what its names are, and what it counts."""
 _GAUGES: Final[dict[str, tuple[str, str]]] = {
     "rooms": ("name", "Rooms by state (rooms-*), and what is held for them"),
     "staging": ("name", "Staged chunks by step, and the ring"),
+    "transfers": ("name", "Transfers by what they wait for"),
+    "connect": ("name", "Prefill sides that are looked for, and rooms that wait for them"),
 }
 _GROWS: Final = "dropped-"
 """How a gauge's own count of what it dropped begins; ``dropped`` has it already."""
-_HAPPENED: Final = frozenset({"unopened-expired", "released-by-timeout"})
+_HAPPENED: Final = frozenset(
+    {"unopened-expired", "unopened-displaced", "rows-refused", "released-by-timeout"}
+)
 """Names among the rooms' that only grow."""
 _ODD: Final = re.compile(r"[^a-zA-Z0-9_]")
 _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")

@@ -12,11 +12,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from pdwire.codec import Codec, Message
-from pdwire.engines import EngineError
+from pdwire.engines import EngineError, SeesPeers
 from pdwire.errors import AmbiguousMessageError, WireError
 from pdwire.frames import Frames
 from pdwire.frames.short import head
@@ -156,6 +157,7 @@ class PrefillSide:
         except (ValueError, EngineError) as error:
             self._refuse(message, str(error))
             return
+        peer = self._with_rows(peer)
         now = time.monotonic()
         with self.lock:  # at once, so that no worker sees new memory and an old room
             old = self.peers.get(peer.id)
@@ -170,6 +172,14 @@ class PrefillSide:
             self.transfers.renew(peer.id, f"decode restarted: {peer.id}")
         self.core.run(effects)
         self.core.on_peer(peer)
+
+    def _with_rows(self, peer: Peer) -> Peer:
+        """What the wire does not say of auxiliary buffers, the engine may know (P3)."""
+        engine = self.core.engine
+        if peer.aux_lens or not isinstance(engine, SeesPeers):
+            return peer
+        lens = engine.lengths_at(peer.id, peer.aux_ptrs)
+        return replace(peer, aux_lens=lens) if any(lens) else peer
 
     def _refuse(self, message: Any, reason: str) -> None:  # noqa: ANN401  # any backend's
         """A registration cannot be served; who sends metadata under it hears why (O3)."""

@@ -497,9 +497,11 @@ class StagingManagerMixin(_Base):
 
         args = self.args
         link = self.decode_side().connection(effect.room)
+        announced = self.decode_side().announced(effect.room)
         staging = self._decode_staging
         try:
-            if link is not None:
+            if link is not None and announced is not None:
+                announced.scatter(args, effect.pages)
                 token = args.kv_item_lens[0] // args.page_size
                 regions = copy.kv_regions(
                     args.kv_data_ptrs,

@@ -23,7 +23,7 @@ __all__ = ["MISFITS", "Rank", "Shape", "decode_ranks", "fill", "prefill_ranks", 
 
 SLOTS = {"prefill": 14, "decode": 12}
 ROWS = 4
-MISFITS = ("page", "value", "draft", "state", "state-count", "buffers", "layers")
+MISFITS = ("page", "value", "draft", "state", "state-count", "buffers", "row", "layers")
 """A page of another size, V alone, the draft alone, items, components, buffers, a layer less …"""
 
 
@@ -144,10 +144,13 @@ def _rank(
         if side == "prefill":
             kv[name][:] = content(shape, name)[:, :, first:end].reshape(slots, -1)
     rows = rng if side == "decode" else np.random.default_rng((shape.seed, 99))  # all ranks' rows
-    aux = [rows.integers(0, 256, (ROWS, n), dtype=np.uint8) for n in shape.aux]
-    state, ids = [], []
-    for n, (regions, items, plain) in enumerate(shape.state):
-        per_layer = [(layer, k) for layer in layers for k in range(regions)]
+    *fixed, last = shape.aux  # what speculative decoding widens is never all of it
+    lens = (*fixed, last * sizes.get("row", 1))
+    aux = [rows.integers(0, 256, (ROWS, n), dtype=np.uint8) for n in lens]
+    state: list[list[Bytes]] = []
+    ids: list[tuple[int, ...]] = []
+    for n, (per, items, plain) in enumerate(shape.state):
+        per_layer = [(layer, k) for layer in layers for k in range(per)]
         size = plain * sizes.get("state", 1)
         made = [rng.integers(0, 256, (items, size), dtype=np.uint8) for _ in per_layer]
         if side == "prefill":  # every TP rank holds the same
@@ -207,6 +210,7 @@ def decode_ranks(shape: Shape) -> list[Rank]:
         "value": {"v": 2, "c": 2},
         "draft": {"d": 2},
         "state": {"state": 2},
+        "row": {"row": 2},
     }.get(shape.misfit or "", {})
     layers = range(shape.target - 1 if shape.misfit == "layers" else shape.target)
     told = shape

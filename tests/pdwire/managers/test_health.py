@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.pdwire.managers.fleet import Pair, hand_over, pages, wait_until
 
+from pdwire import rooms
+from pdwire.managers import metrics
 from pdwire.managers.health import Counters, collector
 
 if TYPE_CHECKING:
@@ -80,16 +84,18 @@ class TestPrometheus:
         labels = {"role": "prefill", "reason": "UnknownMessageError"}
         assert registry.get_sample_value("pdwire_dropped_total", labels) == 1
         types = {name: family.type for name, family in scraped(registry).items()}
-        assert types.pop("pdwire_rooms") == "gauge"
-        assert set(types.values()) == {"counter"}
+        gauges = {f"pdwire_{family}" for family in pair.prefill.counters._gauges}
+        assert "pdwire_rooms" in gauges
+        for name, kind in types.items():
+            assert kind == ("gauge" if name in gauges else "counter"), name
         assert {"pdwire_messages", "pdwire_bytes", "pdwire_sent", "pdwire_dropped"} <= set(types)
 
     def test_o2_what_a_gauge_counts_itself_is_told_once_and_as_a_counter(
         self, registry: CollectorRegistry
     ) -> None:
         counters = Counters()
-        rooms = {"rooms-waiting": 3, "dropped-late": 9, "unopened-expired": 2}
-        counters.gauge("rooms", lambda: rooms)
+        state = {"rooms-waiting": 3, "dropped-late": 9, "unopened-expired": 2}
+        counters.gauge("rooms", lambda: state)
         registry.register(collector(counters, {}))
         families = scraped(registry)
         assert set(families) == {"pdwire_rooms", "pdwire_rooms_events"}
@@ -98,6 +104,13 @@ class TestPrometheus:
             registry.get_sample_value("pdwire_rooms_events_total", {"event": "unopened-expired"})
             == 2
         )
+
+    def test_o2_every_name_that_the_rooms_only_count_up_is_known_as_one(self) -> None:
+        sources = [path.read_text() for path in Path(rooms.__file__).parent.glob("*.py")]
+        grows = {
+            name for text in sources for name in re.findall(r'_counts\["([a-z-]+)"\] \+=', text)
+        }
+        assert grows == metrics._HAPPENED
 
     def test_o2_one_registry_holds_several_managers_and_each_family_stands_once(
         self, pair: Pair, registry: CollectorRegistry

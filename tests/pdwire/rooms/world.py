@@ -315,9 +315,11 @@ class World:
     def lie(self, room: int) -> None:
         """Somebody who takes part in nothing says of a room whatever ends it (A9, A12)."""
         for prefill in self.prefills:
+            host, port, generation = "10.9.0.1", 9, self._lie()
             told = AbortNotification(
-                room=room, decode_ip="10.9.0.1", decode_port=9, generation=self._lie()
+                room=room, decode_ip=host, decode_port=port, generation=generation
             )
+            self.aborts_sent[room, (host, port), generation] += 1  # answered once it is drained
             for effect in prefill.rooms.on_abort(told, self.now):
                 assert not isinstance(effect, SendStatus), "a stranger has ended a room"
         for decode in self.decodes:
@@ -401,6 +403,8 @@ class World:
         key = (effect.room, effect.endpoint, effect.generation)
         node.acks[key] += 1
         assert node.acks[key] <= self.aborts_sent[key], f"acknowledged too often: {key}"
+        if effect.endpoint not in DECODES:
+            return  # the stranger's, whom nobody plays
         message = AbortAck(room=effect.room, prefill_rank=node.index, generation=effect.generation)
         to = DECODES.index(effect.endpoint)
         self._post(node, "ack", message.to_zmq(), to, effect.room)
