@@ -16,7 +16,8 @@ from pdwire.bootstrap.client import BootstrapError
 from pdwire.managers.sockets import Endpoint
 
 if TYPE_CHECKING:
-    from pdwire.managers.decode_side import DecodeSide, Line
+    from pdwire.managers.connection import Line
+    from pdwire.managers.decode_side import DecodeSide
 
 __all__ = ["Heart"]
 

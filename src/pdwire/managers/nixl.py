@@ -12,7 +12,7 @@ from pdwire.errors import UnknownLayoutError, WireError
 from pdwire.frames import I32Array
 from pdwire.managers.arrivals import Arrivals
 from pdwire.managers.common import CommonKVManager, Notifications
-from pdwire.managers.decode_side import Connection
+from pdwire.managers.connection import Connection
 from pdwire.managers.peers import Peer, from_nixl
 from pdwire.managers.planner import Chunk
 from pdwire.managers.receiver import CommonKVReceiver

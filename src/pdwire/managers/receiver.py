@@ -9,7 +9,7 @@ import numpy as np
 from pdwire.frames import I32Array
 from pdwire.managers.base import BaseKVReceiver, KVTransferError
 from pdwire.managers.common import CommonKVManager
-from pdwire.managers.decode_side import Metadata
+from pdwire.managers.connection import Metadata
 from pdwire.rooms import KVPoll
 
 __all__ = ["CommonKVReceiver"]

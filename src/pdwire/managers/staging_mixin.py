@@ -20,14 +20,14 @@ from pdwire.engines import Region
 from pdwire.frames import I32Array
 from pdwire.managers.chunks import ChunkSaver
 from pdwire.managers.config import DisaggregationMode
-from pdwire.managers.decode_side import Connection, ranks_of
+from pdwire.managers.connection import Connection, ranks_of
 from pdwire.managers.peers import Peer
 from pdwire.managers.planner import Chunk, PlanError
 from pdwire.managers.stageable import one_length, why_direct
+from pdwire.managers.staged_copy import decode_layout, gather, prefill_layout, scatter
 from pdwire.managers.transfers import LATER, Steps
 from pdwire.managers.waiting import Buffers, Places
 from pdwire.managers.writing import ChunkWrite
-from pdwire.plan import Blocks, Extent, Permitted
 from pdwire.rooms import KVPoll
 from pdwire.staging import (
     ChunkGrid,
@@ -43,10 +43,8 @@ from pdwire.staging import (
     SendStagingRsp,
     SendWatermark,
     StagingFailed,
-    StagingLayout,
     Waiting,
     grid_pages,
-    head_bytes,
 )
 from pdwire.wire.common import ChunkReady, StagingReq, StagingRsp, Watermark
 from pdwire.wire.nixl import NotifStg
@@ -228,24 +226,6 @@ class StagingManagerMixin(_Base):
             return False  # the direct path says why, with the numbers
         return why_direct(self.args, self.config.parallel, peer, pairs) is None
 
-    def _layout_for(self, peer: Peer) -> StagingLayout:
-        args, tp = self.args, self.config.parallel.attn_tp_size
-        size = head_bytes(
-            args.kv_item_lens[0],
-            page_size=args.page_size,
-            tp=tp,
-            total_kv_heads=args.total_kv_head_num,
-        )
-        return StagingLayout(
-            prefill_tp=tp,
-            decode_tp=peer.tp_size,
-            decode_rank=peer.tp_rank % peer.tp_size,
-            total_kv_heads=args.total_kv_head_num,
-            page_size=args.page_size,
-            head_bytes=size,
-            layers=len(peer.kv_ptrs) // 2,
-        )
-
     def _grid(self, info: Any) -> ChunkGrid:  # noqa: ANN401  # any backend's metadata
         pages = grid_pages(self.config.chunked_prefill_size, self.args.page_size)
         return ChunkGrid(len(info.dst_kv_indices), pages)
@@ -269,7 +249,7 @@ class StagingManagerMixin(_Base):
         if self._prefill_staging is None:
             return
         try:
-            layout = self._layout_for(peer)
+            layout = prefill_layout(self.args, self.config.parallel, peer)
         except ValueError:
             return  # not whole heads: the direct path says so, with the numbers
         with self._staging_lock:
@@ -357,38 +337,14 @@ class StagingManagerMixin(_Base):
             self._buffers.leave(write.serial)
             transfers.wake(self._buffers.next_up())
         try:
-            blocks = self._gather(chunk, peer, buffer, offset)
+            args, parallel, slots = self.args, self.config.parallel, self._slots(peer)
+            blocks = gather(args, parallel, chunk, peer, buffer, offset=offset, slots=slots)
             notify = self.staged_notification(chunk, peer)
             yield from write.put(peer, [blocks], notify, "staged")
         finally:
             self._buffers.give_back(buffer)
             transfers.wake(self._buffers.next_up())
         self._say_ready(chunk, write.task.info, peer)
-
-    def _gather(self, chunk: Chunk, peer: Peer, buffer: Any, offset: int) -> Permitted:  # noqa: ANN401  # a torch tensor
-        """Copy a chunk's head slices into a buffer; the blocks that take them to the ring."""
-        from pdwire.staging import copy  # noqa: PLC0415  # torch: an extra
-
-        layout, args = self._layout_for(peer), self.args
-        token = args.kv_item_lens[0] // args.page_size
-        regions = copy.kv_regions(
-            args.kv_data_ptrs, args.kv_data_lens, token_bytes=token, device=str(buffer.device)
-        )
-        try:
-            copy.gather(regions, chunk.pages.astype("int64"), buffer, layout)
-        except ValueError as error:
-            raise PlanError(f"staging of chunk {chunk.index}: {error}") from error
-        writes = layout.writes(
-            self.config.parallel.attn_tp_rank, len(chunk.pages), self._slots(peer)
-        )
-        base = peer.staging_base + offset
-        blocks = Blocks.of(
-            [buffer.data_ptr() + src for src, _, _ in writes],
-            [base + dst for _, dst, _ in writes],
-            [size for _, _, size in writes],
-        ).merged()
-        guard = Extent.place("staging place", base, layout.chunk_bytes(len(chunk.pages)))
-        return guard.permit(blocks)
 
     def _slots(self, peer: Peer) -> list[tuple[int, int]] | None:
         """Which slot goes where; ``None`` where this rank holds every layer."""
@@ -447,7 +403,7 @@ class StagingManagerMixin(_Base):
         if link.sizes.attn_tp_size == tp or not self.args.kv_item_lens:
             return
         try:
-            layout = self._own_layout(link)
+            layout = decode_layout(self.args, self.config.parallel, link)
         except ValueError as error:  # not whole heads: places could not be given, nor scattered
             self._fail_room(room, f"staging: {error}")
             return
@@ -474,43 +430,15 @@ class StagingManagerMixin(_Base):
         old = ORDER.index(self.config.release) < ORDER.index("0.5.18")
         return self.wire_backend != "nixl" and old
 
-    def _own_layout(self, link: Connection) -> StagingLayout:
-        args, parallel = self.args, self.config.parallel
-        return StagingLayout(
-            prefill_tp=link.sizes.attn_tp_size,
-            decode_tp=parallel.attn_tp_size,
-            decode_rank=parallel.attn_tp_rank,
-            total_kv_heads=args.total_kv_head_num,
-            page_size=args.page_size,
-            head_bytes=head_bytes(
-                args.kv_item_lens[0],
-                page_size=args.page_size,
-                tp=parallel.attn_tp_size,
-                total_kv_heads=args.total_kv_head_num,
-            ),
-            layers=len(args.kv_data_ptrs) // 2,
-        )
-
     def _scatter(self, effect: Scatter) -> list[Effect]:
         """Copy a chunk out of the ring into KV pages; its place is free afterwards."""
-        from pdwire.staging import copy  # noqa: PLC0415  # torch: an extra
-
-        args = self.args
         link = self.decode_side().connection(effect.room)
         announced = self.decode_side().announced(effect.room)
         staging = self._decode_staging
         try:
             if link is not None and announced is not None:
-                announced.scatter(args, effect.pages)
-                token = args.kv_item_lens[0] // args.page_size
-                regions = copy.kv_regions(
-                    args.kv_data_ptrs,
-                    args.kv_data_lens,
-                    token_bytes=token,
-                    device=str(self._ring.device),
-                )
-                place = self._ring[effect.offset : effect.offset + effect.size]
-                copy.scatter(place, regions, effect.pages, self._own_layout(link))
+                layout = decode_layout(self.args, self.config.parallel, link)
+                scatter(self.args, effect, self._ring, layout, announced)
         except Exception as error:  # noqa: BLE001  # its place must come back, whatever it was
             self._fail_room(effect.room, f"scatter of chunk {effect.chunk_idx}: {error}")
         finally:
