@@ -104,8 +104,9 @@ conformance: $(STAMP) try-engines  ## The suite against every release; writes do
 	$(BIN)/python -m pdwire_conformance.reports.published
 
 .PHONY: nightly
-nightly: $(STAMP) try-engines  ## What takes long: every mutant of the spec, fuzzing with coverage.
+nightly: $(STAMP) try-engines  ## What takes long: mutants of the spec, fuzzing with coverage, whole shapes.
 	HYPOTHESIS_PROFILE=nightly $(BIN)/pytest -m slow
+	HYPOTHESIS_PROFILE=nightly $(BIN)/pytest tests/pdwire/managers/test_shapes.py
 
 .PHONY: bench
 bench: $(STAMP)  ## Codecs side by side with the real release, construct and msgspec.

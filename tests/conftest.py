@@ -2,7 +2,7 @@
 
 ``HYPOTHESIS_PROFILE`` picks one of ``dev`` (quick, remembers failures; the default), ``ci``
 (derandomised: the same on every machine; the default where ``CI`` is set) and ``nightly``
-(long).
+(long, ``HYPOTHESIS_EXAMPLES`` of everything: as long as one likes).
 pytest-randomly shuffles the order and prints its seed;
 ``pytest --randomly-seed=N`` replays it.
 """
@@ -30,7 +30,7 @@ settings.register_profile(
 )
 settings.register_profile(
     "nightly",
-    max_examples=2_000,
+    max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "2000")),
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -37,8 +37,11 @@ class KVArgs:
 
     ``kv_*`` hold one entry per KV region: for MHA pools K of every layer, then V of every
     layer; for MLA one region per layer. A page of region ``i`` is ``kv_item_lens[i]`` bytes
-    at ``kv_data_ptrs[i] + page * kv_item_lens[i]``. ``aux_*``: one entry per auxiliary
-    buffer, a row per request. ``state_*``: a list per state component.
+    at ``kv_data_ptrs[i] + page * kv_item_lens[i]``. A draft model's regions follow the target's.
+    ``kv_layer_ids`` names the layer of each region; give them on both sides wherever a pipeline
+    has stages of several sizes or a draft model, for nothing else says which region is which.
+    ``aux_*``: one entry per auxiliary buffer, a row per request. ``state_*``: a list per state
+    component.
 
     ``page_size`` (tokens), ``kv_cache_dtype``, ``kv_layout`` and ``dsv41_spec_layout`` say what
     the bytes mean: prefill tells them, decode compares (:mod:`pdwire.managers.agreement`).
