@@ -2,7 +2,7 @@
 
 A registration of any backend becomes a :class:`Peer`: the same facts under one name. What
 a release does not say is ``None`` or empty here, never a guess: lengths of regions are
-only known from NIXL (page slots since 0.5.13, state lengths since 0.5.22).
+only known from NIXL (page slots since 0.5.13, state lengths since 0.5.23) and Mori.
 """
 
 from __future__ import annotations

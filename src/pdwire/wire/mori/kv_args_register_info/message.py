@@ -67,8 +67,9 @@ class KVArgsRegisterInfo(Message):
     arguments, 0.5.10 and later from the manager. Unit: count."""
 
     decode_tp_rank: int
-    """Engine rank of the decode worker. It counts over the whole engine and may be decode_tp_size
-    or more under data-parallel attention. Unit: rank."""
+    """Attention tensor-parallel rank of the decode worker. Encoders keep it below decode_tp_size;
+    the prefill side of the releases reduces it modulo decode_tp_size, so a larger one is no error
+    there. Unit: rank."""
 
     dst_kv_mem_descs: tuple[bytes, ...]
     """Packed description of each KV region, in the order of the decode rank's pool."""

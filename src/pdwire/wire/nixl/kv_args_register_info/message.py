@@ -72,9 +72,9 @@ class KVArgsRegisterInfo(Message):
     KV arguments, 0.5.10 and later from the manager. Unit: count."""
 
     decode_tp_rank: int
-    """Engine rank of the decode worker. It counts over the whole engine and may be decode_tp_size
-    or more under data-parallel attention; the prefill side takes it modulo decode_tp_size. Unit:
-    rank."""
+    """Attention tensor-parallel rank of the decode worker. Encoders keep it below decode_tp_size;
+    the prefill side of the releases reduces it modulo decode_tp_size, so a larger one is no error
+    there. Unit: rank."""
 
     dst_kv_ptrs: U64Array
     """Start address of each KV region of the decode rank, in the order of its pool (all K then all
