@@ -83,7 +83,7 @@ def test_a5_what_dead_peers_had_is_given_back(
     pytest.importorskip("nixl")
     engine, source = NixlEngine(), random_bytes(SIZE)
     engine.register([source.region])
-    counts = []
+    counts: list[int] = []
     for _ in range(4):
         with start_peer("nixl", SIZE) as peer:
             engine.add_peer(peer.session_id, peer.metadata)

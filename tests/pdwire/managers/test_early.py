@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.pdwire.managers.fleet import (
     Fleet,
@@ -169,7 +171,10 @@ def test_a11_decode_ranks_that_contradict_each_other_fail_the_room(
     prefill = fleet.prefill(backend, memory(1))
     decodes = [registered(fleet, prefill), registered(fleet, prefill)]
     sender = opened(prefill) if is_open else None
-    facts = [{"decode_prefix_len": None if backend == "mori" else 0}, {"decode_prefix_len": 64}]
+    facts: list[dict[str, Any]] = [
+        {"decode_prefix_len": None if backend == "mori" else 0},
+        {"decode_prefix_len": 64},
+    ]
     lists = [pages(4, 5), pages(4, 5)]
     if what == "pages":
         facts, lists = [facts[0], facts[0]], [pages(4, 5), pages(4)]

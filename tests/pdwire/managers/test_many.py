@@ -112,7 +112,7 @@ def nothing_is_kept(prefill: Manager, decode: Manager) -> None:
     assert counter(decode, "rooms", "pages-held") == 0
     side = decode.decode_side()
     assert side._connections == {}
-    assert side._aux_rows == {}
+    assert side._announced == {}
 
 
 @pytest.mark.parametrize("release", ["0.5.19", "0.5.23"])

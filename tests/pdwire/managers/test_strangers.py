@@ -85,7 +85,12 @@ def test_a9_a_chunk_is_not_written_by_a_rank_that_was_not_asked(
     [decode] = target.managers
     before = [region.copy() for region in target.memories[0].kv]
     for number in (rank, rank + 1):
-        facts = {"chunk_idx": 0, "page_start": 0, "num_pages": 4, "prefill_rank": number}
+        facts: dict[str, Any] = {
+            "chunk_idx": 0,
+            "page_start": 0,
+            "num_pages": 4,
+            "prefill_rank": number,
+        }
         facts |= {"writer_id": decode.engine.session_id, "room": request.room}
         lie(fleet, decode, source.managers[0], "CHUNK_READY", **facts)
     assert counter(decode, "dropped", "chunk-foreign-writer") == 2

@@ -222,7 +222,8 @@ class TestRanks:
         generation = first.hear_until("AbortNotification").generation
         for n, rank in enumerate((0, 99, 2, 0)):
             first.tell("ABORT_ACK", room=7, prefill_rank=rank, generation=generation)
-            wait_until(lambda n=n: counter(first.decode, "messages", "ABORT_ACK") == n + 1)
+            heard = n + 1
+            wait_until(lambda: counter(first.decode, "messages", "ABORT_ACK") == heard)  # noqa: B023  # waited for here
         assert not receiver.pages_released()
         assert counter(first.decode, "dropped", "ack-foreign-rank") == 2
         second.tell("ABORT_ACK", room=7, prefill_rank=1, generation=generation)
@@ -270,7 +271,7 @@ class TestStateComponents:
     def test_our_prefill_rank_says_each_of_them(self, fleet: Fleet, release: str) -> None:
         state = ((1, 8, 32), (2, 8, 16), (1, 4, 8))
         source, target = memory(1, state=state), memory(2, state=state)
-        facts = {"mem_kind": "VRAM"} if release == "0.5.12" else {}
+        facts: dict[str, Any] = {"mem_kind": "VRAM"} if release == "0.5.12" else {}
         target = memory(2, state=state, **facts)
         prefill = fleet.prefill("nixl", source, release=release)
         decode = fleet.decode("nixl", target, release=release)

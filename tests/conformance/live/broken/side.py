@@ -23,7 +23,8 @@ from pdwire.bootstrap.server import BootstrapServer
 from pdwire.bootstrap.table import BootstrapTable
 from pdwire.errors import WireError
 from pdwire.managers import common, decode_side, planner, prefill_side
-from pdwire.plan import Blocks
+from pdwire.managers.transfers import Steps
+from pdwire.plan import Permitted
 from pdwire.rooms import KVPoll, RoomLimits
 from pdwire.wire import recognise
 from pdwire.wire.common import AbortAck, AbortNotification, AuxData, StagingReq
@@ -185,7 +186,7 @@ def swaps_pages() -> None:
     """Pages arrive in the order of another request."""
     sound = planner.Planner.kv
 
-    def swapped(self: Any, peer: Any, chunk: Any, dst: Any, prefix: int) -> Blocks:  # noqa: ANN401
+    def swapped(self: Any, peer: Any, chunk: Any, dst: Any, prefix: int) -> Permitted:  # noqa: ANN401
         return sound(self, peer, chunk, np.ascontiguousarray(dst[::-1]), prefix)
 
     planner.Planner.kv = swapped  # type: ignore[method-assign,assignment]
@@ -193,7 +194,11 @@ def swaps_pages() -> None:
 
 def drops_the_aux_row() -> None:
     """The auxiliary row never moves."""
-    Core.send_aux = lambda *_: None  # type: ignore[method-assign]
+
+    def nothing(*_: Any) -> Steps:  # noqa: ANN401
+        yield from ()
+
+    Core.send_aux = nothing  # type: ignore[method-assign,assignment]
 
 
 def second_metadata_ends_the_room() -> None:
