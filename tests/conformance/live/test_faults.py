@@ -76,7 +76,7 @@ def sound() -> Iterator[dict[str, LiveTarget]]:
 
 def catches(fault: str, slug: str, step: str) -> None:
     found = case(slug)
-    with target(found.role, 0.5) as broken:
+    with target(found.role, 1.0) as broken:
         broken.program = [sys.executable, str(SIDE), fault]
         judgement, _ = run_script(found, broken)
     assert not judgement.ok
