@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pdwire.frames import I32Array
-from pdwire.managers.config import KVArgs
+from pdwire.managers.config import KVArgs, ManagerConfig
+from pdwire.managers.lengths import several_lengths
 from pdwire.plan import Extent, OutsideRequest, page_blocks
 from pdwire.plan.arrays import Integers
 
-__all__ = ["Announced"]
+__all__ = ["Announced", "why_unsayable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,40 @@ class Announced:
         self.kv.permit(
             page_blocks(args.kv_data_ptrs, args.kv_data_ptrs, _filled(args), pages, pages)
         )
+
+
+def why_unsayable(
+    args: KVArgs, config: ManagerConfig, *, lengths: bool, layers: bool
+) -> str | None:
+    """Why a prefill rank could not know where this rank's pages are; ``None``: it can.
+
+    Such rooms are refused here: prefill may hold a pool that looks as if it fitted.
+
+    Args:
+        args: this rank's memory.
+        config: its place and the release that it speaks.
+        lengths: whether a registration of that release says the length of every region.
+        layers: whether it says the layer of every region.
+    """
+    several = several_lengths(args)
+    if several is not None and not lengths:
+        return (
+            f"{several}; a registration of {config.release} says the first length only, so the "
+            "prefill side cannot know where these pages end"
+        )
+    stages, ids = config.parallel.pp_size, args.kv_layer_ids
+    if stages == 1 or not args.kv_data_ptrs:
+        return None
+    # A last stage with a draft model's regions looks like a whole pool to a prefill stage that has
+    # no ids to go by. K of every layer, then V, and nothing else is a stage without one.
+    has_no_draft = not config.is_mla and ids[: len(ids) // 2] == ids[len(ids) // 2 :]
+    if ids and (layers or has_no_draft):
+        return None
+    why = f"a registration of {config.release} cannot say them" if ids else "they were not given"
+    return (
+        f"decode has {stages} pipeline stages, and prefill knows by kv_layer_ids alone which "
+        f"regions are whose layers': {why}"
+    )
 
 
 def _filled(args: KVArgs) -> list[int]:

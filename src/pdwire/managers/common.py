@@ -20,14 +20,14 @@ from pdwire.codec import Message, field_names
 from pdwire.engines import Engine, Region
 from pdwire.errors import UnknownLayoutError, WireError
 from pdwire.frames import NO_I32, I32Array
-from pdwire.managers.announced import Announced
+from pdwire.managers.announced import Announced, why_unsayable
 from pdwire.managers.base import BaseKVManager
 from pdwire.managers.config import FOLLOW_ROOM, DisaggregationMode, KVArgs, ManagerConfig
 from pdwire.managers.decode_side import DecodeSide
 from pdwire.managers.ending import close_at_exit
 from pdwire.managers.endpoints import is_unspecified
 from pdwire.managers.health import Counters
-from pdwire.managers.lengths import LengthError, several_lengths
+from pdwire.managers.lengths import LengthError
 from pdwire.managers.membership import Membership
 from pdwire.managers.memory import AuxMemory
 from pdwire.managers.peers import Peer
@@ -250,20 +250,26 @@ class CommonKVManager(BaseKVManager):
 
         Raises:
             OutsideRequest: a page, item or row that this rank has not, or names twice.
-            LengthError: pages have several lengths, and the release cannot say so (P4).
+            LengthError: pages have several lengths, and the release cannot say so (P4); or this
+                rank is a pipeline stage, and the release or its arguments do not say of what.
         """
-        several = several_lengths(self.args)
-        if several is not None and not self.says_lengths():
-            raise LengthError(
-                f"{several}; a registration of {self.config.release} says the first length only, "
-                "so the prefill side cannot know where these pages end"
-            )
+        unsaid = why_unsayable(
+            self.args,
+            self.config,
+            lengths=self.says_lengths(),
+            layers=self._says("dst_kv_layer_ids"),
+        )
+        if unsaid is not None:
+            raise LengthError(unsaid)
         return Announced.of(self.args, kv_indices, aux_index, state_indices)
 
     def says_lengths(self) -> bool:
         """Whether this rank's registration says the length of every region."""
+        return self._says("dst_kv_item_lens")
+
+    def _says(self, field: str) -> bool:
         codec = layout(self.wire_backend, "KVArgsRegisterInfo", release=self.config.release)
-        return "dst_kv_item_lens" in codec.fields
+        return field in codec.fields
 
     # ----------------------------------------------------------- staging hooks
 

@@ -13,7 +13,7 @@ import pytest
 from tests.pdwire.managers import test_shapes as whole
 from tests.pdwire.managers.shapes import Shape, decode_ranks
 
-from pdwire.managers import announced, common, lengths, planner, staging_mixin
+from pdwire.managers import announced, lengths, planner, staging_mixin
 from pdwire.plan import Blocks, Extent, Pairs, Permitted, extent, regions
 
 Patch = pytest.MonkeyPatch
@@ -47,7 +47,7 @@ def stride_over_rows(patch: Patch) -> None:
 def guess_lengths(patch: Patch) -> None:
     """A length that nobody said is ours, on both sides."""
     patch.setattr(lengths.Lengths, "told_by", lambda self, _: self.there())
-    patch.setattr(common, "several_lengths", lambda _: None)
+    patch.setattr(announced, "several_lengths", lambda _: None)
 
 
 def guess_layers(patch: Patch) -> None:

@@ -233,3 +233,44 @@ def test_a_scatter_into_pages_that_the_room_did_not_announce_is_refused(
         receiver.failure_reason
     )
     assert all((a == b).all() for a, b in zip(target.kv, before, strict=False))
+
+
+@pytest.mark.parametrize("draft", [0, 2])
+@pytest.mark.parametrize("ids", [True, False], ids=["layer-ids", "none"])
+def test_o4_stages_of_decode_need_layer_ids(
+    fleet: Fleet, backend: str, draft: int, ids: bool
+) -> None:
+    """Two layers and a draft's two on decode's last stage look like four layers in one pool."""
+    server, sides = fleet.server(), []
+    for role, seed in (("prefill", 1), ("decode", 5)):
+        for stage in range(2):
+            more = draft if (role, stage) == ("decode", 1) else 0
+            own = [2 * stage, 2 * stage + 1]
+            layers = [*own, *own, *range(4, 4 + more), *range(4, 4 + more)]
+            mem = memory(
+                seed + stage,
+                layers=len(layers) // 2,
+                kv_layer_ids=tuple(layers) if ids else (),
+                prefill_start_layer=own[0],
+            )
+            parallel = place(pp=2, pp_rank=stage)
+            facts: dict[str, Any] = {"bootstrap": server} if role == "prefill" else {}
+            sides.append((mem, getattr(fleet, role)(backend, mem, parallel=parallel, **facts)))
+    senders = [manager.sender(7) for _, manager in sides[:2]]
+    receivers = [manager.receiver(server.address, 7) for _, manager in sides[2:]]
+    for receiver in receivers:
+        receiver.init()
+        receiver.send_metadata(pages(4, 5), aux_index=2)
+    for sender in senders:
+        sender.init(2, aux_index=1)
+        ready(sender)
+        sender.send(pages(1, 2))
+    ends = settled(*senders, *receivers)
+    if not ids:
+        assert ends == [KVPoll.Failed] * 4
+        assert "decode has 2 pipeline stages" in str(receivers[1].failure_reason)
+        return
+    assert ends == [KVPoll.Success] * 4
+    for (source, _), (target, _) in zip(sides[:2], sides[2:], strict=True):
+        for sent, found in zip(source.kv, target.kv, strict=False):
+            np.testing.assert_array_equal(found[[4, 5]], sent[[1, 2]])
