@@ -235,12 +235,18 @@ class Ledger(Generic[InfoT]):
 
         A room is ended by its parties, and by a peer that has registered while there is metadata
         to come: its own may be what is missing (H7). Nobody else ends a room (A12). A number
-        without a room is a peer's to give up, and, once it is over, of whoever was a peer then.
+        without a room is a peer's to give up, and, once it is over, of whoever heard of its end:
+        anybody else would end the next life of a number before it has begun.
         """
         room = self.find(number)
         if room is None or room.phase not in {*ACTIVE, Phase.PARKED}:
-            known = (self._trails, self._ended, self._served)
-            return is_peer or room is not None or any(number in shelf for shelf in known)
+            trail, ended = self._trails.get(number), self._ended.get(number)
+            heard = {
+                *(() if room is None else (*room.trailing, *room.heard)),
+                *(() if trail is None else trail.places),
+                *(() if ended is None else ended.heard),
+            }
+            return is_peer or place in heard
         return room.is_party(place) or (is_peer and not room.is_complete)
 
     # --------------------------------------------------------------- the phases
