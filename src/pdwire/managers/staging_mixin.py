@@ -86,6 +86,9 @@ class StagingManagerMixin(_Base):
         self._noisy: set[int] = set()
         self._registered: dict[str, Peer] = {}
         self._places = Places()
+        self._staged_next: dict[tuple[int, str], int] = {}
+        """Room and peer -> the chunk that is written next."""
+        self._staged_behind: dict[tuple[int, str], set[int]] = {}
         self._buffers = Buffers()
         self._stageable: dict[str, tuple[Peer, bool]] = {}
         if not self.config.staging_bytes or self.config.is_mla or not one_length(self.args):
@@ -295,6 +298,7 @@ class StagingManagerMixin(_Base):
         if not len(chunk.pages):
             self._may_be_empty(chunk, write.task.info)
             return False
+        yield from self._in_order(write)
         try:
             while isinstance(state := self._state(staging, write), Waiting):
                 yield LATER
@@ -304,10 +308,32 @@ class StagingManagerMixin(_Base):
                 self._places.over(write.serial, peer.id, chunk.room, chunk.index)
         if isinstance(state, Oversized):
             self.counters.add("staging_chunks", "oversized")
+            self._next_in_order(write)
             return False
         yield from self._write_staged(write, peer, state.place.offset)
+        self._next_in_order(write)
         self.counters.add("staging_chunks", "staged")
         return True
+
+    def _in_order(self, write: ChunkWrite) -> Steps:
+        """Wait until the room's earlier chunks are written to this peer.
+
+        Places come in any order. But a decode rank of a release that counts notifications (NIXL up
+        to 0.5.22) takes the last chunk and the auxiliary row for the end of the room.
+        """
+        key = write.task.chunk.room, write.peer
+        while write.task.chunk.index > self._staged_next.get(key, 0):
+            with self._staging_lock:
+                self._staged_behind.setdefault(key, set()).add(write.serial)
+            yield LATER
+            write.check()
+
+    def _next_in_order(self, write: ChunkWrite) -> None:
+        key = write.task.chunk.room, write.peer
+        with self._staging_lock:
+            self._staged_next[key] = write.task.chunk.index + 1
+            behind = self._staged_behind.pop(key, set())
+        self.prefill_side().transfers.wake(behind)
 
     def _state(self, staging: PrefillStaging, write: ChunkWrite) -> Ready | Oversized | Waiting:
         """Where a chunk goes; one that has to wait will be woken when that may have changed."""
@@ -515,6 +541,9 @@ class StagingManagerMixin(_Base):
         with self._staging_lock:
             self._prefill_staging.close_room(room)
             self._saver.forget(room)
+            for shelf in (self._staged_next, self._staged_behind):
+                for key in [key for key in shelf if key[0] == room]:
+                    del shelf[key]
 
     def _close_staged(self, room: int) -> None:
         """Free what a room holds in the ring, or remember to when nobody writes any more."""
