@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from pdwire.frames import I32Array
 from pdwire.managers.base import BaseKVSender, KVTransferError
 from pdwire.managers.common import CommonKVManager
@@ -59,6 +61,8 @@ class CommonKVSender(BaseKVSender):
     def send(self, kv_indices: I32Array, state_indices: Sequence[I32Array] | None = None) -> None:
         """Send one chunk's pages; the last one (by count) takes aux row and state along.
 
+        Returns before they are written; the arrays may be used again.
+
         Raises:
             ValueError: more pages than ``init`` was told.
             RoomError: not every decode rank has sent its metadata: ``poll`` says so.
@@ -75,11 +79,11 @@ class CommonKVSender(BaseKVSender):
         chunk = Chunk(
             room=self.bootstrap_room,
             index=self._chunks,
-            pages=kv_indices,
+            pages=np.array(kv_indices),  # its buffer is the scheduler's, for the next chunk
             start=start,
             is_last=is_last,
             aux_index=self._aux_index if is_last else None,
-            state_indices=tuple(state_indices or ()) if is_last else (),
+            state_indices=tuple(np.array(p) for p in state_indices or ()) if is_last else (),
             total=self._pages,
         )
         self._chunks += 1
