@@ -76,6 +76,8 @@ class CommonKVSender(BaseKVSender):
         if self._sent > self._pages:
             raise ValueError(f"{self._sent} pages sent of {self._pages} that init was told")
         is_last = self._sent == self._pages
+        if not is_last and not len(kv_indices):
+            return  # nothing moves; counted, it would be a chunk that nobody announces
         chunk = Chunk(
             room=self.bootstrap_room,
             index=self._chunks,

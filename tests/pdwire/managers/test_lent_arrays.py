@@ -91,3 +91,19 @@ def test_a_room_whose_ranks_were_never_found_leaves_nothing_to_the_next_of_its_n
         sender.send(pages(3))
         assert settled(sender, second) == [KVPoll.Success, KVPoll.Success]
         np.testing.assert_array_equal(target.kv[0][9], source.kv[0][3])
+
+
+@pytest.mark.parametrize("release", ["0.5.22", "0.5.19", "0.5.16"])
+def test_an_empty_chunk_before_the_last_is_no_chunk(release: str) -> None:
+    """A decode rank that counts notifications would wait for one that never comes."""
+    with Fleet() as fleet:
+        source, target = memory(1), memory(2)
+        prefill = fleet.prefill("nixl", source)
+        decode = fleet.decode("nixl", target, release=release)
+        sender, receiver = begin(prefill, decode, 7, pages(9, 10))
+        sender.send(pages())
+        sender.send(pages(3))
+        sender.send(pages())
+        sender.send(pages(4))
+        assert settled(sender, receiver) == [KVPoll.Success, KVPoll.Success]
+        np.testing.assert_array_equal(target.kv[0][[9, 10]], source.kv[0][[3, 4]])
