@@ -247,8 +247,11 @@ class DecodeSide:
             return
         with self.lock:
             is_linked = self._linked.get(room) == life
-            if not is_linked and self.rooms.awaits(room, life):
-                self._kept.setdefault(room, (life, metadata))
+            # Not only while its ranks are awaited: they may be known, and the hooks not told yet.
+            if not is_linked and self.rooms.is_active(room, life):
+                kept_by, _ = self._kept.get(room, (None, None))
+                if kept_by != life:  # the first word counts; another life's never went out
+                    self._kept[room] = life, metadata
         if is_linked:
             self._publish(room, life, metadata)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from pdwire.frames import I32Array
 from pdwire.managers.base import BaseKVSender, KVTransferError
 from pdwire.managers.common import CommonKVManager
@@ -59,6 +61,8 @@ class CommonKVSender(BaseKVSender):
     def send(self, kv_indices: I32Array, state_indices: Sequence[I32Array] | None = None) -> None:
         """Send one chunk's pages; the last one (by count) takes aux row and state along.
 
+        Returns before they are written; the arrays may be used again.
+
         Raises:
             ValueError: more pages than ``init`` was told.
             RoomError: not every decode rank has sent its metadata: ``poll`` says so.
@@ -72,14 +76,16 @@ class CommonKVSender(BaseKVSender):
         if self._sent > self._pages:
             raise ValueError(f"{self._sent} pages sent of {self._pages} that init was told")
         is_last = self._sent == self._pages
+        if not is_last and not len(kv_indices):
+            return  # nothing moves; counted, it would be a chunk that nobody announces
         chunk = Chunk(
             room=self.bootstrap_room,
             index=self._chunks,
-            pages=kv_indices,
+            pages=np.array(kv_indices),  # its buffer is the scheduler's, for the next chunk
             start=start,
             is_last=is_last,
             aux_index=self._aux_index if is_last else None,
-            state_indices=tuple(state_indices or ()) if is_last else (),
+            state_indices=tuple(np.array(p) for p in state_indices or ()) if is_last else (),
             total=self._pages,
         )
         self._chunks += 1
