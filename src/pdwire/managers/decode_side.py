@@ -298,7 +298,10 @@ class DecodeSide:
                 is_dummy: self.core.metadata(room, required, metadata.facts, is_dummy=is_dummy)
                 for is_dummy in {line.is_dummy for line in link.lines}
             }
-            sizes, over_tcp = self.core.aux_memory.sizes, self.core.config.aux_over_tcp
+            sizes, parallel = self.core.aux_memory.sizes, self.core.config.parallel
+            # The last stage of prefill sends the row, and a stage here hears from its own only.
+            is_last_stage = parallel.pp_rank == parallel.pp_size - 1
+            over_tcp = self.core.config.aux_over_tcp and is_last_stage
             with self.lock:
                 if self.rooms.life_of(room) != life:
                     return
