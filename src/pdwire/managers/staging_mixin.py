@@ -440,7 +440,7 @@ class StagingManagerMixin(_Base):
                 ranks=[PrefillRank(line.endpoint, line.pp_rank) for line in link.lines],
                 layout=layout,
                 pages=kv_indices.astype("int64"),
-                writers=layout.writers * link.sizes.pp_size,
+                writers=layout.writers * len({line.pp_rank for line in link.lines}),
                 now=time.monotonic(),
                 last_by_status=self._last_by_status(),
                 writer_ranks=self.writer_ranks(link),
