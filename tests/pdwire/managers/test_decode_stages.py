@@ -57,7 +57,7 @@ def test_a_staged_chunk_is_awaited_from_the_writers_of_the_own_stage_alone(backe
             {"kv_layer_ids": (n, n), "prefill_start_layer": n, "total_kv_head_num": 2}
             for n in range(2)
         ]
-        staging = {"staging_bytes": 1 << 16, "chunked_prefill_size": 4}
+        staging: dict[str, Any] = {"staging_bytes": 1 << 16, "chunked_prefill_size": 4}
         sources = [memory(n, layers=1, item=256, **facts[n]) for n in range(2)]
         prefill = [
             fleet.prefill(
